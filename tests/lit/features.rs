@@ -1,0 +1,49 @@
+//! The words of REQUIRES and XFAIL: what this machine and this build of `tcc` can do.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Every known word with its probe. A word that is not here is an error in the test that uses it.
+const PROBES: [(&str, fn(&Path) -> bool); 5] = [
+    ("cpu", |_| true),
+    ("ptx", |tcc| has_target(tcc, "ptx")),
+    ("spirv", |tcc| has_target(tcc, "spirv")),
+    ("spirv-val", |_| Command::new("spirv-val").arg("--version").output().is_ok_and(|o| o.status.success())),
+    ("gpu-cuda", |_| Path::new("/dev/nvidiactl").exists()),
+];
+
+/// The known words and whether each is met.
+pub struct Features(Vec<(&'static str, bool)>);
+
+impl Features {
+    /// Asks every probe once.
+    pub fn probe(tcc: &Path) -> Self {
+        Self(PROBES.iter().map(|(word, probe)| (*word, probe(tcc))).collect())
+    }
+
+    /// Whether all `words` are met (true for none); an unknown word is an error.
+    pub fn all(&self, words: &[String]) -> Result<bool, String> {
+        words.iter().try_fold(true, |met, word| Ok(met & self.has(word)?))
+    }
+
+    /// Whether any of `words` is met (false for none); `*` always is, an unknown word is an error.
+    pub fn any(&self, words: &[String]) -> Result<bool, String> {
+        words.iter().try_fold(false, |met, word| Ok(met | (word == "*" || self.has(word)?)))
+    }
+
+    fn has(&self, word: &str) -> Result<bool, String> {
+        let known = self.0.iter().find(|(name, _)| *name == word);
+        known.map(|(_, met)| *met).ok_or_else(|| {
+            let names: Vec<_> = self.0.iter().map(|(name, _)| *name).collect();
+            format!("unknown feature '{word}'; there are {}", names.join(", "))
+        })
+    }
+}
+
+/// Whether `tcc targets` has a line that starts with `target`.
+fn has_target(tcc: &Path, target: &str) -> bool {
+    Command::new(tcc).arg("targets").output().is_ok_and(|output| {
+        let text = String::from_utf8_lossy(&output.stdout);
+        output.status.success() && text.lines().any(|line| line.split_whitespace().next() == Some(target))
+    })
+}
