@@ -85,7 +85,11 @@ pub fn self_tests() -> Vec<Trial> {
         check(
             "lists_are_split_at_commas",
             "# RUN: a\n# REQUIRES: cpu, ptx\n# REQUIRES: spirv\n# XFAIL: *",
-            Ok(Directives { run: words(&["a"]), requires: words(&["cpu", "ptx", "spirv"]), xfail: words(&["*"]) }),
+            Ok(Directives {
+                run: words(&["a"]),
+                requires: words(&["cpu", "ptx", "spirv"]),
+                xfail: words(&["*"]),
+            }),
         ),
         check("keyword_is_a_word", "// DRY-RUN: a", Err("no RUN line")),
         check("continuation_needs_an_end", "// RUN: a \\", Err("ends with \\")),

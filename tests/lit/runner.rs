@@ -36,7 +36,10 @@ fn main() {
 }
 
 fn trials() -> Result<Vec<Trial>, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/lit").canonicalize().map_err(|e| e.to_string())?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/lit")
+        .canonicalize()
+        .map_err(|e| e.to_string())?;
     let tools = Arc::new(Tools {
         tcc: PathBuf::from(env!("CARGO_BIN_EXE_tcc")),
         filecheck: filecheck()?,
@@ -116,11 +119,14 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
 
 fn filecheck() -> Result<String, String> {
     let program = std::env::var("TCC_FILECHECK").unwrap_or_else(|_| "FileCheck-22".into());
-    let works = std::process::Command::new(&program).arg("--version").output().is_ok_and(|o| o.status.success());
+    let works =
+        std::process::Command::new(&program).arg("--version").output().is_ok_and(|o| o.status.success());
     if works {
         Ok(program)
     } else {
-        Err(format!("{program} does not run; `make setup` installs it (llvm-22-tools), TCC_FILECHECK names another"))
+        Err(format!(
+            "{program} does not run; `make setup` installs it (llvm-22-tools), TCC_FILECHECK names another"
+        ))
     }
 }
 

@@ -38,7 +38,8 @@ pub fn run(directives: &Directives, name: &str, file: &Path, tools: &Tools) -> O
                 None => format!("no end within {} s", tools.timeout.as_secs()),
             };
             let output = std::fs::read(&log).unwrap_or_default();
-            let report = format!("{end}\n--- script\n{script}\n--- output\n{}", String::from_utf8_lossy(&output));
+            let report =
+                format!("{end}\n--- script\n{script}\n--- output\n{}", String::from_utf8_lossy(&output));
             if status.is_some() { Outcome::Failed(report) } else { Outcome::TimedOut(report) }
         }
     }
