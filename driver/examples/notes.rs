@@ -36,7 +36,10 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn posteriogram<R: std::io::Read + std::io::Seek>(archive: &mut NpzArchive<R>, name: &str) -> Result<Vec<f32>> {
+fn posteriogram<R: std::io::Read + std::io::Seek>(
+    archive: &mut NpzArchive<R>,
+    name: &str,
+) -> Result<Vec<f32>> {
     let array = archive.by_name(name)?.with_context(|| format!("no array {name}"))?;
     let shape = array.shape().to_vec();
     ensure!(shape[1..] == [FRAMES as u64, KEYS as u64], "{name} has shape {shape:?}");
@@ -61,7 +64,8 @@ fn decode(sounding: &[f32], struck: &[f32]) -> Vec<Note> {
                 let before = if frame > 0 { at(frame - 1) } else { 0.0 };
                 let after = if frame + 1 < FRAMES { at(frame + 1) } else { 0.0 };
                 let peak = at(frame) >= STRUCK_THRESHOLD && at(frame) > before && at(frame) >= after;
-                let frames = (frame..FRAMES).take_while(|f| sounding[f * KEYS + key] >= SOUNDING_THRESHOLD).count();
+                let frames =
+                    (frame..FRAMES).take_while(|f| sounding[f * KEYS + key] >= SOUNDING_THRESHOLD).count();
                 if peak && frames >= SHORTEST_NOTE {
                     notes.push(Note {
                         midi: LOWEST_KEY + key,
