@@ -1,0 +1,19 @@
+//! The package format: one file with header, manifest, code sections and weights.
+
+mod dtype;
+mod header;
+mod manifest;
+mod read;
+mod steps;
+mod validate;
+mod write;
+
+pub use dtype::DType;
+pub use header::{ABI_VERSION, FORMAT_VERSION, Header, MAGIC, PAGE, Part};
+pub use manifest::*;
+pub use read::{Contents, read_package};
+pub use validate::validate;
+pub use write::{WriteError, write_package, write_package_file};
+
+#[cfg(test)]
+pub(crate) mod tests;
