@@ -138,7 +138,10 @@ impl fmt::Display for Error {
                 "the package is invalid at {place}: {cause}; compile the model again, and report it if that doesn't help"
             ),
             Error::Target { cause } => {
-                write!(f, "the package has no code for this machine: {cause}; compile with a matching --target")
+                write!(
+                    f,
+                    "the package has no code for this machine: {cause}; compile with a matching --target"
+                )
             }
             Error::Argument { cause } => write!(f, "{cause}"),
             Error::Unbound { what } => write!(f, "{what} isn't set; set it before the run"),

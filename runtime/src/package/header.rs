@@ -74,8 +74,7 @@ impl Header {
         if u64_at(Self::SIZE - 8) != xxh3_64(&bytes[..Self::SIZE - 8]) {
             return Err(Error::corrupt("header", "its hash doesn't match"));
         }
-        let part =
-            |at: usize| Part { offset: u64_at(at), len: u64_at(at + 8), hash: u64_at(at + 16) };
+        let part = |at: usize| Part { offset: u64_at(at), len: u64_at(at + 8), hash: u64_at(at + 16) };
         let header = Header { manifest: part(16), code: part(40), weights: part(64) };
         header.check_layout(file.len() as u64)?;
         Ok(header)
@@ -88,7 +87,10 @@ impl Header {
         {
             let end = part.end().filter(|&end| end <= file_len);
             let Some(end) = end else {
-                return Err(Error::corrupt(name, "it ends after the end of the file (is the file complete?)"));
+                return Err(Error::corrupt(
+                    name,
+                    "it ends after the end of the file (is the file complete?)",
+                ));
             };
             if part.offset != at.next_multiple_of(align) {
                 return Err(Error::corrupt(name, "it isn't where the part before it ends"));

@@ -103,7 +103,13 @@ pub enum Expr {
     Min(ExprId, ExprId),
     Max(ExprId, ExprId),
     /// `then` where the comparison holds, else `otherwise`; the other branch may be undefined.
-    Select { cmp: Cmp, a: ExprId, b: ExprId, then: ExprId, otherwise: ExprId },
+    Select {
+        cmp: Cmp,
+        a: ExprId,
+        b: ExprId,
+        then: ExprId,
+        otherwise: ExprId,
+    },
 }
 
 /// A model input or output. Its declared type and dims are those of `value`; a dim of an input that is a bare

@@ -175,10 +175,13 @@ impl At<'_> {
             self.copy(carried.init, carried.param, &carried.sets)?;
             self.copy(carried.next, carried.param, &carried.sets)?;
         }
-        for (at, next) in step.carried.iter().map(|carried| self.facts.roots[carried.next.index()]).enumerate() {
+        for (at, next) in
+            step.carried.iter().map(|carried| self.facts.roots[carried.next.index()]).enumerate()
+        {
             let earlier = &step.carried[..at];
             if earlier.iter().any(|carried| self.facts.roots[carried.param.index()] == next) {
-                return self.fail("a loop state's next value lives in another state that is replaced first".into());
+                return self
+                    .fail("a loop state's next value lives in another state that is replaced first".into());
             }
         }
         for scan in &step.scans {

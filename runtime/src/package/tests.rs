@@ -23,7 +23,13 @@ pub(crate) fn sample() -> Manifest {
         exprs: vec![Expr::Symbol(SymbolId(0)), Expr::Const(4), Expr::Const(0), Expr::CeilDiv(e(0), e(1))],
         inputs: vec![Io { name: "x".into(), value: v(0) }],
         outputs: vec![Io { name: "y".into(), value: v(2) }],
-        checks: vec![Check { cmp: Cmp::Le, a: e(0), b: e(1), message: "N is at most 4".into(), at_bind: true }],
+        checks: vec![Check {
+            cmp: Cmp::Le,
+            a: e(0),
+            b: e(1),
+            message: "N is at most 4".into(),
+            at_bind: true,
+        }],
         values: vec![
             value("x", vec![e(0)], Storage::Input(0)),
             value("w", vec![e(1)], Storage::Weight { offset: 64 }),

@@ -148,7 +148,9 @@ fn check_io(manifest: &Manifest) -> Result<()> {
         }
     }
     for output in &manifest.outputs {
-        in_range(output.value.index(), manifest.values.len(), "value", || format!("output \"{}\"", output.name))?;
+        in_range(output.value.index(), manifest.values.len(), "value", || {
+            format!("output \"{}\"", output.name)
+        })?;
     }
     Ok(())
 }
@@ -176,7 +178,8 @@ fn check_value(facts: &Facts, exprs: &mut Exprs, id: ValueId, weights_len: u64) 
     if !is_either && is_object == is_plain(value) {
         return fail("its storage isn't one for its kind of value");
     }
-    let ends_within = |offset: u64, bytes: u64, len: u64| offset.checked_add(bytes).is_some_and(|end| end <= len);
+    let ends_within =
+        |offset: u64, bytes: u64, len: u64| offset.checked_add(bytes).is_some_and(|end| end <= len);
     match value.storage {
         Storage::Input(i) => {
             in_range(i as usize, manifest.inputs.len(), "input", place)?;
@@ -204,16 +207,21 @@ fn check_value(facts: &Facts, exprs: &mut Exprs, id: ValueId, weights_len: u64) 
                 return fail("its lifetime ends before it starts");
             }
             if let Some(region) = fixed
-                && (region.offset % 64 != 0 || !ends_within(region.offset, region.bytes, manifest.arena_bytes))
+                && (region.offset % 64 != 0
+                    || !ends_within(region.offset, region.bytes, manifest.arena_bytes))
             {
                 return fail("its place isn't in the arena, at a multiple of 64");
             }
         }
         Storage::Late { slot } => in_range(slot as usize, manifest.late_slots as usize, "late slot", place)?,
-        Storage::Object { slot } => in_range(slot as usize, manifest.object_slots as usize, "object slot", place)?,
+        Storage::Object { slot } => {
+            in_range(slot as usize, manifest.object_slots as usize, "object slot", place)?
+        }
         Storage::Strings(i) => {
             in_range(i as usize, manifest.strings.len(), "string table", place)?;
-            if value.form != Form::Tensor || element_count(exprs, value, place)? != manifest.strings[i as usize].len() as u64 {
+            if value.form != Form::Tensor
+                || element_count(exprs, value, place)? != manifest.strings[i as usize].len() as u64
+            {
                 return fail("its dims don't agree with its strings");
             }
         }
@@ -228,7 +236,8 @@ fn check_value(facts: &Facts, exprs: &mut Exprs, id: ValueId, weights_len: u64) 
 
 fn check_sections(manifest: &Manifest, code_len: u64) -> Result<()> {
     for (at, section) in manifest.sections.iter().enumerate() {
-        let fail = |cause: &str| Err(Error::invalid(format!("code section {at} \"{}\"", section.target), cause));
+        let fail =
+            |cause: &str| Err(Error::invalid(format!("code section {at} \"{}\"", section.target), cause));
         if section.entries.len() != manifest.kernels.len() {
             return fail("it hasn't as many entries as there are kernels");
         }
