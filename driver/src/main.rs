@@ -1,1 +1,3 @@
+//! The `tcc` command.
+
 fn main() {}
