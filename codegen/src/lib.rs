@@ -1,1 +1,17 @@
-//! codegen.
+//! Turns kernels into machine code: MLIR text in, LLVM IR, assembly, objects or flat images out.
+//!
+//! This is the only crate that links LLVM. It keeps no state between calls, so modules may be compiled on
+//! several threads at once, each with a [`mlir::Session`] of its own.
+
+pub mod compile;
+pub mod error;
+pub mod image;
+pub mod llvm;
+pub mod machine;
+pub mod mlir;
+pub mod target;
+
+pub use compile::{Artifacts, Emit, OptLevel, Options, compile_in, compile_module};
+pub use error::{Error, MlirMessage};
+pub use machine::Machine;
+pub use target::Target;

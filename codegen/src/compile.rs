@@ -1,0 +1,139 @@
+//! From MLIR text to machine code in one call.
+
+use inkwell::OptimizationLevel;
+
+use crate::error::Error;
+use crate::image::Image;
+use crate::llvm::{self, LlvmContext};
+use crate::mlir::{Session, to_llvm_dialect};
+use crate::target::Target;
+
+/// What to produce. Several may be asked for at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emit {
+    /// The module in MLIR's LLVM dialect.
+    LlvmDialect,
+    /// LLVM IR before optimisation.
+    RawLlvmIr,
+    /// LLVM IR after optimisation.
+    LlvmIr,
+    /// Assembly.
+    Assembly,
+    /// A relocatable object.
+    Object,
+    /// A flat position-independent image.
+    Image,
+}
+
+/// How hard LLVM optimises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OptLevel {
+    /// Nothing: for reading what was generated.
+    None,
+    /// Without the costlier passes.
+    Fast,
+    /// Everything.
+    #[default]
+    Full,
+}
+
+impl OptLevel {
+    pub(crate) fn pipeline(self) -> &'static str {
+        match self {
+            Self::None => "default<O0>",
+            Self::Fast => "default<O2>",
+            Self::Full => "default<O3>",
+        }
+    }
+
+    fn code_generation(self) -> OptimizationLevel {
+        match self {
+            Self::None => OptimizationLevel::None,
+            Self::Fast => OptimizationLevel::Default,
+            Self::Full => OptimizationLevel::Aggressive,
+        }
+    }
+}
+
+/// Options of a compilation.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// What to produce.
+    pub emit: &'a [Emit],
+    /// How hard to optimise.
+    pub opt: OptLevel,
+    /// Whether LLVM's verifier checks the module first.
+    pub verify: bool,
+}
+
+impl<'a> Options<'a> {
+    /// Full optimisation, verified in debug builds.
+    pub fn new(emit: &'a [Emit]) -> Self {
+        Self { emit, opt: OptLevel::default(), verify: cfg!(debug_assertions) }
+    }
+}
+
+/// What was produced: the fields that were asked for.
+#[derive(Debug, Default)]
+pub struct Artifacts {
+    /// For [`Emit::LlvmDialect`].
+    pub llvm_dialect: Option<String>,
+    /// For [`Emit::RawLlvmIr`].
+    pub raw_llvm_ir: Option<String>,
+    /// For [`Emit::LlvmIr`].
+    pub llvm_ir: Option<String>,
+    /// For [`Emit::Assembly`].
+    pub assembly: Option<String>,
+    /// For [`Emit::Object`].
+    pub object: Option<Vec<u8>>,
+    /// For [`Emit::Image`].
+    pub image: Option<Image>,
+}
+
+/// Compiles a module's text for a target in a session of its own.
+///
+/// An object or image that would depend on a routine outside of it is refused.
+pub fn compile_module(text: &str, target: &Target, emit: &[Emit]) -> Result<Artifacts, Error> {
+    compile_in(&Session::new(), text, target, &Options::new(emit))
+}
+
+/// Compiles in a session that the caller keeps: cheaper for many modules on one thread.
+pub fn compile_in(
+    session: &Session,
+    text: &str,
+    target: &Target,
+    options: &Options<'_>,
+) -> Result<Artifacts, Error> {
+    let wants = |kind: Emit| options.emit.contains(&kind);
+    let mut artifacts = Artifacts::default();
+
+    let mut mlir = session.parse(text)?;
+    mlir.run(&to_llvm_dialect(target.index_bits))?;
+    artifacts.llvm_dialect = wants(Emit::LlvmDialect).then(|| mlir.print());
+
+    let machine = target.machine(options.opt.code_generation())?;
+    let llvm = LlvmContext::new();
+    let module = llvm.translate(&mlir)?;
+    llvm::prepare(llvm.context(), &module, target, &machine);
+    artifacts.raw_llvm_ir = wants(Emit::RawLlvmIr).then(|| module.print_to_string().to_string());
+
+    llvm::optimise(&module, &machine, options.opt, options.verify)?;
+    llvm.check("optimising")?;
+    artifacts.llvm_ir = wants(Emit::LlvmIr).then(|| module.print_to_string().to_string());
+
+    if wants(Emit::Assembly) {
+        artifacts.assembly = Some(llvm::assembly(&module.clone(), &machine)?);
+        llvm.check("generating assembly")?;
+    }
+    if wants(Emit::Object) || wants(Emit::Image) {
+        let object = llvm::object(&module, &machine)?;
+        llvm.check("generating an object")?;
+        let symbols = llvm::undefined_symbols(&object)?;
+        if !symbols.is_empty() {
+            return Err(Error::UndefinedSymbols { target: target.name.clone(), symbols });
+        }
+        artifacts.image = if wants(Emit::Image) { Some(Image::link(&object)?) } else { None };
+        artifacts.object = wants(Emit::Object).then_some(object);
+    }
+    Ok(artifacts)
+}

@@ -1,0 +1,50 @@
+//! Marks functions so that LLVM adds no calls of its own, and runs its optimiser.
+
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::context::Context;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::TargetMachine;
+
+use crate::compile::OptLevel;
+use crate::error::Error;
+use crate::target::Target;
+
+/// Gives the module its target and its functions the attributes of self-contained code.
+pub(crate) fn prepare(context: &Context, module: &Module<'_>, target: &Target, machine: &TargetMachine) {
+    module.set_triple(&machine.get_triple());
+    module.set_data_layout(&machine.get_target_data().get_data_layout());
+    let width = target.vector_bits.to_string();
+    let mut attributes = vec![
+        // Zeroing loops stay loops: no memset, no libm by way of idiom recognition.
+        context.create_string_attribute("no-builtins", "true"),
+        context.create_enum_attribute(Attribute::get_named_enum_kind_id("nounwind"), 0),
+        context.create_string_attribute("frame-pointer", "none"),
+    ];
+    if target.vector_bits > 0 {
+        attributes.push(context.create_string_attribute("prefer-vector-width", &width));
+    }
+    for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
+        for attribute in &attributes {
+            function.add_attribute(AttributeLoc::Function, *attribute);
+        }
+    }
+}
+
+/// Runs LLVM's standard pipeline of the level.
+pub(crate) fn optimise(module: &Module<'_>, machine: &TargetMachine, level: OptLevel, verify: bool) -> Result<(), Error> {
+    let options = PassBuilderOptions::create();
+    options.set_loop_vectorization(true);
+    options.set_loop_slp_vectorization(true);
+    options.set_loop_interleaving(true);
+    options.set_loop_unrolling(true);
+    options.set_verify_each(false);
+    if verify {
+        module
+            .verify()
+            .map_err(|error| Error::Llvm { stage: "verifying the module", message: error.to_string() })?;
+    }
+    module
+        .run_passes(level.pipeline(), machine, options)
+        .map_err(|error| Error::Llvm { stage: "optimising", message: error.to_string() })
+}

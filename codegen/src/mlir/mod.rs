@@ -1,0 +1,48 @@
+//! MLIR: the one place that parses kernels' text, runs MLIR's passes and hands the result to LLVM.
+//!
+//! Kernels are written as text, so whatever lowers them needs no MLIR types and a mistake is a message with a
+//! line, never a crash inside MLIR's C++.
+//!
+//! # How a kernel looks
+//!
+//! [`Function`] writes what surrounds a body; a kernel `@NAME` is two functions:
+//!
+//! * `@NAME(%bufs, %dims, %begin, %end, %scratch) -> i32` with the run-time ABI; it loads each pointer and each
+//!   dim and calls
+//! * `@NAME.body(pointers..., dims..., begin, end, scratch) -> i32`, which has each buffer as an argument of its
+//!   own. `noalias` is only effective on arguments, and it is what lets LLVM vectorise without run-time overlap
+//!   checks; the body is therefore kept out of line.
+//!
+//! In the body's text these names exist:
+//!
+//! | name | type | meaning |
+//! |---|---|---|
+//! | `%b0`, `%b1`... | `memref<?xT>` | buffers, in the order of the step's arguments |
+//! | `%d0`, `%d1`... | `index` | dims |
+//! | `%begin`, `%end` | `index` | tiles to do |
+//! | `%scratch` | `memref<?xi8>` | scratch of this thread; take typed parts with `memref.view` |
+//!
+//! Names that begin with `%abi.` are the wrapper's. A body uses arith, math, scf, vector, memref, index and ub, is
+//! straight-line or structured (scf), and ends by naming an `i32` fault code, if it can fail.
+//!
+//! Rules a body has to keep:
+//!
+//! * Indices are flat element offsets and never negative: address arithmetic is `inbounds nuw`.
+//! * A memref's extent is not known (`memref.dim` gives the largest index). So `vector.transfer_read` never
+//!   masks by itself: use `vector.maskedload` or a scalar tail.
+//! * A buffer that shares memory with another one that is written must be declared [`Buffer::in_place`].
+//! * `vector.load` and `vector.store` assume the element's alignment only.
+//! * No allocation but `memref.alloca` of constant size outside loops; no `memref.copy` (it is a call).
+//! * Math functions that LLVM can't do inline for the target (exp, log, sin...) have to be expanded before: the
+//!   compiler refuses objects with undefined symbols. `math.fma`, `math.floor`... depend on
+//!   [`Capabilities`](crate::target::Capabilities).
+//! * bf16 is for loads, stores and casts to and from f32: compute in f32.
+//! * Shared helper functions are `llvm.func internal @name(...)` and called with `llvm.call`.
+
+mod function;
+mod pipeline;
+mod session;
+
+pub use function::{Buffer, Function, module_text};
+pub use pipeline::to_llvm_dialect;
+pub use session::{Module, Session};
