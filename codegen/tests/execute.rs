@@ -21,7 +21,8 @@ impl Mapped {
         // SAFETY: a fresh anonymous mapping of `len` bytes is filled while writable and then made executable.
         let address = unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            let address = libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            let address =
+                libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
             assert_ne!(address, libc::MAP_FAILED);
             std::ptr::copy_nonoverlapping(image.bytes.as_ptr(), address.cast(), image.bytes.len());
             assert_eq!(libc::mprotect(address, len, libc::PROT_READ | libc::PROT_EXEC), 0);
@@ -64,7 +65,8 @@ fn kernel(name: &str, buffers: &[(&str, u32)], n_dims: usize, body: &str) -> Fun
 fn compile(functions: &[Function]) -> Mapped {
     let host = Target::host().unwrap();
     let text = module_text("", functions, host.index_bits);
-    let artifacts = compile_module(&text, &host, &[Emit::Image]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let artifacts =
+        compile_module(&text, &host, &[Emit::Image]).unwrap_or_else(|error| panic!("{error}\n{text}"));
     Mapped::new(artifacts.image.unwrap())
 }
 
@@ -159,7 +161,9 @@ fn multiplies_matrices_with_accumulators_in_registers() {
 ",
     );
     let pairs: Vec<_> = (0..4).flat_map(|row| [(row, 0), (row, 1)]).collect();
-    let list = |f: &dyn Fn(usize, usize) -> String| pairs.iter().map(|&(r, c)| f(r, c)).collect::<Vec<_>>().join(", ");
+    let list = |f: &dyn Fn(usize, usize) -> String| {
+        pairs.iter().map(|&(r, c)| f(r, c)).collect::<Vec<_>>().join(", ")
+    };
     let types = list(&|_, _| "vector<8xf32>".to_owned());
     body += &format!(
         "    %r:8 = scf.for %k = %c0 to %d0 step %c1 iter_args({}) -> ({types}) {{\n",
@@ -270,7 +274,11 @@ fn zeroing_loop_stays_free_of_memset_and_libm_is_refused() {
 #[test]
 fn mistakes_in_text_are_errors_with_a_line() {
     let host = Target::host().unwrap();
-    let text = module_text("", &[kernel("bad", &[F32], 0, "    %x = memref.load %b0[%nothing] : memref<?xf32>")], 64);
+    let text = module_text(
+        "",
+        &[kernel("bad", &[F32], 0, "    %x = memref.load %b0[%nothing] : memref<?xf32>")],
+        64,
+    );
     match compile_module(&text, &host, &[Emit::Object]) {
         Err(Error::Parse(messages)) => {
             assert!(messages[0].source.contains("%nothing"), "{messages:?}");

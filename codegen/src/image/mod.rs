@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use object::elf::{self, RelocationType};
 use object::{
-    Architecture, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags, SectionIndex,
+    Architecture, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags,
+    SectionIndex,
 };
 
 use crate::error::Error;
@@ -53,7 +54,9 @@ impl Image {
             (object::BinaryFormat::Elf, Architecture::X86_64) => x86_64::apply,
             (object::BinaryFormat::Elf, Architecture::Aarch64) => aarch64::apply,
             (object::BinaryFormat::Elf, Architecture::Riscv64) => riscv64::apply,
-            (format, arch) => return Err(Error::Object(format!("no flat images of {format:?} for {arch:?}"))),
+            (format, arch) => {
+                return Err(Error::Object(format!("no flat images of {format:?} for {arch:?}")));
+            }
         };
         let (mut bytes, offsets) = lay_out(&file)?;
         for section in file.sections() {
@@ -130,7 +133,10 @@ fn resolve(
                     None if symbol.name().is_ok_and(str::is_empty) => 0,
                     None => {
                         let symbol = symbol.name().map_err(bad)?;
-                        return Err(fault(name, format!("it refers to `{symbol}`, which is not in the image")));
+                        return Err(fault(
+                            name,
+                            format!("it refers to `{symbol}`, which is not in the image"),
+                        ));
                     }
                 }
             }

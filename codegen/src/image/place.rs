@@ -9,7 +9,9 @@ impl Place<'_> {
     fn field<const N: usize>(&mut self, at: u64) -> Result<&mut [u8; N], String> {
         let start = usize::try_from(at).ok();
         let field = start.and_then(|start| self.bytes.get_mut(start..start.checked_add(N)?));
-        field.and_then(|field| field.try_into().ok()).ok_or_else(|| format!("offset {at} is outside of the image"))
+        field
+            .and_then(|field| field.try_into().ok())
+            .ok_or_else(|| format!("offset {at} is outside of the image"))
     }
 
     pub fn u16(&mut self, at: u64) -> Result<u16, String> {

@@ -7,13 +7,16 @@ use std::collections::HashMap;
 
 use object::elf::{self, RelocationType};
 
-use super::place::{Place, signed};
 use super::Reloc;
+use super::place::{Place, signed};
 
 pub(super) fn apply(place: &mut Place<'_>, relocs: &[Reloc]) -> Result<(), (RelocationType, String)> {
     let high = |reloc: &&Reloc| reloc.r_type == elf::R_RISCV_PCREL_HI20;
-    let highs: HashMap<u64, i64> =
-        relocs.iter().filter(high).map(|reloc| (reloc.at, reloc.target.wrapping_sub(reloc.at as i64))).collect();
+    let highs: HashMap<u64, i64> = relocs
+        .iter()
+        .filter(high)
+        .map(|reloc| (reloc.at, reloc.target.wrapping_sub(reloc.at as i64)))
+        .collect();
     for reloc in relocs {
         one(place, reloc, &highs).map_err(|message| (reloc.r_type, message))?;
     }
@@ -42,24 +45,35 @@ fn one(place: &mut Place<'_>, reloc: &Reloc, highs: &HashMap<u64, i64>) -> Resul
         }
         elf::R_RISCV_BRANCH => {
             let value = signed(distance, 13, 2)?;
-            let bits = bit(value, 12, 31) | field(value, 5, 6, 25) | field(value, 1, 4, 8) | bit(value, 11, 7);
+            let bits =
+                bit(value, 12, 31) | field(value, 5, 6, 25) | field(value, 1, 4, 8) | bit(value, 11, 7);
             place.set_bits(at, 0xfe00_0f80, bits)
         }
         elf::R_RISCV_JAL => {
             let value = signed(distance, 21, 2)?;
-            let bits = bit(value, 20, 31) | field(value, 1, 10, 21) | bit(value, 11, 20) | field(value, 12, 8, 12);
+            let bits =
+                bit(value, 20, 31) | field(value, 1, 10, 21) | bit(value, 11, 20) | field(value, 12, 8, 12);
             place.set_bits(at, 0xffff_f000, bits)
         }
         elf::R_RISCV_RVC_BRANCH => {
             let value = signed(distance, 9, 2)?;
-            let bits = bit(value, 8, 12) | field(value, 3, 2, 10) | field(value, 6, 2, 5) | field(value, 1, 2, 3)
+            let bits = bit(value, 8, 12)
+                | field(value, 3, 2, 10)
+                | field(value, 6, 2, 5)
+                | field(value, 1, 2, 3)
                 | bit(value, 5, 2);
             set_compressed(place, at, 0x1c7c, bits)
         }
         elf::R_RISCV_RVC_JUMP => {
             let value = signed(distance, 12, 2)?;
-            let bits = bit(value, 11, 12) | bit(value, 4, 11) | field(value, 8, 2, 9) | bit(value, 10, 8)
-                | bit(value, 6, 7) | bit(value, 7, 6) | field(value, 1, 3, 3) | bit(value, 5, 2);
+            let bits = bit(value, 11, 12)
+                | bit(value, 4, 11)
+                | field(value, 8, 2, 9)
+                | bit(value, 10, 8)
+                | bit(value, 6, 7)
+                | bit(value, 7, 6)
+                | field(value, 1, 3, 3)
+                | bit(value, 5, 2);
             set_compressed(place, at, 0x1ffc, bits)
         }
         elf::R_RISCV_ADD8 => place.add(at, 1, target),

@@ -2,8 +2,8 @@
 
 use object::elf::{self, RelocationType};
 
-use super::place::{Place, signed};
 use super::Reloc;
+use super::place::{Place, signed};
 
 pub(super) fn apply(place: &mut Place<'_>, relocs: &[Reloc]) -> Result<(), (RelocationType, String)> {
     for reloc in relocs {

@@ -32,7 +32,12 @@ pub(crate) fn prepare(context: &Context, module: &Module<'_>, target: &Target, m
 }
 
 /// Runs LLVM's standard pipeline of the level.
-pub(crate) fn optimise(module: &Module<'_>, machine: &TargetMachine, level: OptLevel, verify: bool) -> Result<(), Error> {
+pub(crate) fn optimise(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    level: OptLevel,
+    verify: bool,
+) -> Result<(), Error> {
     let options = PassBuilderOptions::create();
     options.set_loop_vectorization(true);
     options.set_loop_slp_vectorization(true);

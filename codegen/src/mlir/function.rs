@@ -104,7 +104,12 @@ impl Function {
         let slots = (0..self.buffers.len()).map(|idx| ("bufs", "b", idx, "!llvm.ptr"));
         for (table, prefix, idx, ty) in slots.chain((0..self.n_dims).map(|idx| ("dims", "d", idx, "i64"))) {
             let value = format!("%{prefix}{idx}");
-            line(text, format_args!("    {value}.at = llvm.getelementptr %{table}[{idx}] : (!llvm.ptr) -> !llvm.ptr, {ty}"));
+            line(
+                text,
+                format_args!(
+                    "    {value}.at = llvm.getelementptr %{table}[{idx}] : (!llvm.ptr) -> !llvm.ptr, {ty}"
+                ),
+            );
             line(text, format_args!("    {value} = llvm.load {value}.at : !llvm.ptr -> {ty}"));
             args.push(value);
             types.push(ty);
@@ -136,7 +141,10 @@ impl Descriptor {
         for (step, (value, at)) in [(0, "2"), (largest, "3, 0"), (1, "4, 0")].into_iter().enumerate() {
             line(text, format_args!("    %abi.c{step} = llvm.mlir.constant({value} : i{bits}) : i{bits}"));
             let next = step + 1;
-            line(text, format_args!("    %abi.m{next} = llvm.insertvalue %abi.c{step}, %abi.m{step}[{at}] : {ty}"));
+            line(
+                text,
+                format_args!("    %abi.m{next} = llvm.insertvalue %abi.c{step}, %abi.m{step}[{at}] : {ty}"),
+            );
         }
     }
 

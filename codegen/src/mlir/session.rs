@@ -11,7 +11,9 @@ use melior::Context;
 use melior::diagnostic::{Diagnostic, DiagnosticSeverity};
 use melior::dialect::DialectRegistry;
 use melior::pass::PassManager;
-use melior::utility::{parse_pass_pipeline, register_all_dialects, register_all_llvm_translations, register_all_passes};
+use melior::utility::{
+    parse_pass_pipeline, register_all_dialects, register_all_llvm_translations, register_all_passes,
+};
 
 use crate::error::{Error, MlirMessage};
 
@@ -91,10 +93,8 @@ impl Module<'_> {
         session.messages.borrow_mut().clear();
         let manager = PassManager::new(&session.context);
         manager.enable_verifier(session.verify);
-        parse_pass_pipeline(manager.as_operation_pass_manager(), pipeline).map_err(|error| Error::Pipeline {
-            pipeline: pipeline.to_owned(),
-            message: error.to_string(),
-        })?;
+        parse_pass_pipeline(manager.as_operation_pass_manager(), pipeline)
+            .map_err(|error| Error::Pipeline { pipeline: pipeline.to_owned(), message: error.to_string() })?;
         manager.run(&mut self.module).map_err(|_| Error::Lower(session.take_messages(self.source)))
     }
 

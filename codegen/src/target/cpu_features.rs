@@ -49,16 +49,25 @@ static AARCH64: &[(&str, &str)] = &[
     ("rcpc", "rcpc"),
 ];
 
-static RISCV64: &[(&str, &str)] =
-    &[("m", "m"), ("a", "a"), ("f", "f"), ("d", "d"), ("c", "c"), ("v", "v"), ("zfhmin", "zfhmin"), ("zvfhmin", "zvfhmin")];
+static RISCV64: &[(&str, &str)] = &[
+    ("m", "m"),
+    ("a", "a"),
+    ("f", "f"),
+    ("d", "d"),
+    ("c", "c"),
+    ("v", "v"),
+    ("zfhmin", "zfhmin"),
+    ("zvfhmin", "zvfhmin"),
+];
 
 const V2: &[&str] = &["sse3", "ssse3", "sse4.1", "sse4.2", "popcnt"];
 const V3: &[&str] = &[
-    "sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe",
+    "sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt",
+    "movbe",
 ];
 const V4: &[&str] = &[
-    "sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe",
-    "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl",
+    "sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt",
+    "movbe", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl",
 ];
 
 /// The name Rust detects LLVM's feature by; `None` for one that code of kernels doesn't depend on.

@@ -80,7 +80,10 @@ impl Target {
             return Self::host();
         }
         table::TARGETS.iter().find(|row| row.name == name).map(table::Row::target).ok_or_else(|| {
-            Error::UnknownTarget { name: name.to_owned(), known: Self::names().collect::<Vec<_>>().join(", ") }
+            Error::UnknownTarget {
+                name: name.to_owned(),
+                known: Self::names().collect::<Vec<_>>().join(", "),
+            }
         })
     }
 
@@ -126,7 +129,8 @@ impl Target {
     pub fn required_features(&self) -> Vec<&'static str> {
         let implied = cpu_features::implied_by_cpu(&self.cpu).iter().copied();
         let listed = self.features.split(',').filter_map(|feature| feature.strip_prefix('+'));
-        let mut names: Vec<_> = implied.chain(listed).filter_map(|name| detection_name(self.arch, name)).collect();
+        let mut names: Vec<_> =
+            implied.chain(listed).filter_map(|name| detection_name(self.arch, name)).collect();
         names.sort_unstable();
         names.dedup();
         names

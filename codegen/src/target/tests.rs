@@ -15,7 +15,10 @@ fn every_named_target_has_a_back_end_of_its_pointer_width() {
 #[test]
 fn unknown_name_lists_the_known_ones() {
     let message = Target::named("z80").unwrap_err().to_string();
-    assert!(message.contains("z80") && message.contains("x86-64-v3") && message.contains("host"), "{message}");
+    assert!(
+        message.contains("z80") && message.contains("x86-64-v3") && message.contains("host"),
+        "{message}"
+    );
 }
 
 #[test]
