@@ -84,11 +84,12 @@ fn has_absolute_path(line: &str, folder: &str) -> bool {
 const NATIVE: &[&str] = &["llvm", "mlir", "melior", "inkwell"];
 
 /// What must not be in the dependency tree of a crate: parts of package names.
-const LAYERS: [(&str, &[&[&str]]); 4] = [
+const LAYERS: [(&str, &[&[&str]]); 5] = [
     ("tcc-runtime", &[NATIVE, &["egg", "petgraph", "prost", "tcc-"]]),
     ("tcc-ir", &[NATIVE, &["egg", "prost", "tcc-"]]),
     ("tcc-frontend", &[NATIVE, &["egg", "tcc-passes", "tcc-codegen", "tcc-runtime"]]),
     ("tcc-passes", &[NATIVE, &["prost", "tcc-frontend", "tcc-codegen", "tcc-runtime"]]),
+    ("tcc-codegen", &[&["prost", "tcc-frontend"]]),
 ];
 
 fn layers(_: &[SourceFile]) -> Result<Vec<String>> {
