@@ -1,3 +1,5 @@
+//! Relocation arithmetic: carries and ranges.
+
 use super::place::{Place, signed};
 
 #[test]

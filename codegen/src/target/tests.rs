@@ -1,3 +1,5 @@
+//! Names and features of CPU targets.
+
 use inkwell::OptimizationLevel;
 
 use super::*;
