@@ -1,1 +1,3 @@
-//! frontend.
+//! Model files in, graph IR out: one module a file format.
+
+pub mod onnx;
