@@ -6,9 +6,9 @@ use super::external::ExternalFiles;
 use super::model::GraphId;
 use super::problem::{Problem, ProblemKind};
 use super::proto::{AttributeProto, AttributeType};
+use super::sparse;
 use super::tensor::{self, Tensor};
 use super::types::{self, ValueType};
-use super::sparse;
 
 /// An attribute's value.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,12 +41,16 @@ pub(super) fn decode(
         AttributeType::Float => Attribute::Float(proto.f.unwrap_or(0.0)),
         AttributeType::Int => Attribute::Int(proto.i.unwrap_or(0)),
         AttributeType::String => Attribute::String(tensor::text(proto.s.as_deref().unwrap_or(b""))?),
-        AttributeType::Tensor => Attribute::Tensor(tensor::decode(proto.t.as_ref().ok_or_else(missing)?, files)?),
+        AttributeType::Tensor => {
+            Attribute::Tensor(tensor::decode(proto.t.as_ref().ok_or_else(missing)?, files)?)
+        }
         AttributeType::SparseTensor => {
             Attribute::Tensor(sparse::decode(proto.sparse_tensor.as_ref().ok_or_else(missing)?, files)?)
         }
         AttributeType::Graph => Attribute::Graph(add_graph(proto.g.clone().ok_or_else(missing)?)),
-        AttributeType::TypeProto => Attribute::Type(types::from_proto(proto.tp.as_ref())?.ok_or_else(missing)?),
+        AttributeType::TypeProto => {
+            Attribute::Type(types::from_proto(proto.tp.as_ref())?.ok_or_else(missing)?)
+        }
         AttributeType::Floats => Attribute::Floats(proto.floats.clone()),
         AttributeType::Ints => Attribute::Ints(proto.ints.clone()),
         AttributeType::Strings => Attribute::Strings(
@@ -56,7 +60,11 @@ pub(super) fn decode(
             proto.tensors.iter().map(|tensor| tensor::decode(tensor, files)).collect::<Result<_, _>>()?,
         ),
         AttributeType::SparseTensors => Attribute::Tensors(
-            proto.sparse_tensors.iter().map(|tensor| sparse::decode(tensor, files)).collect::<Result<_, _>>()?,
+            proto
+                .sparse_tensors
+                .iter()
+                .map(|tensor| sparse::decode(tensor, files))
+                .collect::<Result<_, _>>()?,
         ),
         AttributeType::Graphs => Attribute::Graphs(proto.graphs.iter().cloned().map(add_graph).collect()),
         AttributeType::TypeProtos => Attribute::Types(

@@ -17,8 +17,12 @@ pub(super) fn tensor(attributes: &IndexMap<String, Attribute>) -> Result<Tensor,
     };
     match (name.as_str(), value) {
         ("value" | "sparse_value", Attribute::Tensor(tensor)) => Ok(tensor.clone()),
-        ("value_float", &Attribute::Float(value)) => Ok(numbers(DataType::F32, vec![], &[value], f32::to_le_bytes)),
-        ("value_int", &Attribute::Int(value)) => Ok(numbers(DataType::I64, vec![], &[value], i64::to_le_bytes)),
+        ("value_float", &Attribute::Float(value)) => {
+            Ok(numbers(DataType::F32, vec![], &[value], f32::to_le_bytes))
+        }
+        ("value_int", &Attribute::Int(value)) => {
+            Ok(numbers(DataType::I64, vec![], &[value], i64::to_le_bytes))
+        }
         ("value_string", Attribute::String(value)) => Ok(strings(vec![], vec![value.clone()])),
         ("value_floats", Attribute::Floats(values)) => {
             Ok(numbers(DataType::F32, vec![values.len()], values, f32::to_le_bytes))

@@ -72,7 +72,8 @@ impl ExternalFiles {
         if self.allowed.is_empty() {
             return Err(external(format!("external data in `{location}`, but the model is not a file")));
         }
-        let unreadable = |error: std::io::Error| external(format!("external data file `{location}`: {error}"));
+        let unreadable =
+            |error: std::io::Error| external(format!("external data file `{location}`: {error}"));
         let path = self.folder.join(relative).canonicalize().map_err(unreadable)?;
         if !self.allowed.iter().any(|folder| path.starts_with(folder)) {
             return Err(external(format!(
@@ -103,7 +104,10 @@ pub(super) fn map_file(path: &Path) -> std::io::Result<Bytes> {
 }
 
 fn entry<'a>(entries: &'a [StringStringEntryProto], key: &str) -> Option<&'a str> {
-    entries.iter().find(|entry| entry.key.as_deref() == Some(key)).map(|entry| entry.value.as_deref().unwrap_or(""))
+    entries
+        .iter()
+        .find(|entry| entry.key.as_deref() == Some(key))
+        .map(|entry| entry.value.as_deref().unwrap_or(""))
 }
 
 fn number(entries: &[StringStringEntryProto], key: &str) -> Result<Option<u64>, Problem> {

@@ -37,7 +37,11 @@ impl Opsets {
                 problems.push(
                     Problem::new(
                         ProblemKind::Unsupported,
-                        format!("opset {version} of {ONNX_DOMAIN} isn't one of {} to {}", OPSETS.start(), OPSETS.end()),
+                        format!(
+                            "opset {version} of {ONNX_DOMAIN} isn't one of {} to {}",
+                            OPSETS.start(),
+                            OPSETS.end()
+                        ),
                     )
                     .help("convert the model to a supported opset with onnx.version_converter"),
                 );

@@ -45,7 +45,8 @@ pub(super) fn sort_nodes(graphs: &mut [Graph], values: &[Value], problems: &mut 
         }
         match sorted(nodes, &edges) {
             Ok(order) => {
-                let mut nodes: Vec<_> = std::mem::take(&mut graphs[index].nodes).into_iter().map(Some).collect();
+                let mut nodes: Vec<_> =
+                    std::mem::take(&mut graphs[index].nodes).into_iter().map(Some).collect();
                 graphs[index].nodes = order.into_iter().filter_map(|node| nodes[node].take()).collect();
             }
             Err(cycles) => cycles.into_iter().for_each(|problem| problems.push(problem)),

@@ -69,7 +69,11 @@ pub(super) fn resolve(proto: ModelProto, files: ExternalFiles) -> Result<Model, 
     }
     Ok(Model {
         ir_version,
-        producer: [proto.producer_name, proto.producer_version].into_iter().flatten().collect::<Vec<_>>().join(" "),
+        producer: [proto.producer_name, proto.producer_version]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
         opsets,
         metadata: proto
             .metadata_props
@@ -111,7 +115,8 @@ impl Resolver {
             match GraphProto::decode(bytes) {
                 Ok(proto) => self.graph(proto, ctx),
                 Err(error) => self.problems.push(
-                    Problem::new(ProblemKind::Malformed, format!("a subgraph can't be decoded: {error}")).at(&label),
+                    Problem::new(ProblemKind::Malformed, format!("a subgraph can't be decoded: {error}"))
+                        .at(&label),
                 ),
             }
         }
@@ -130,7 +135,8 @@ impl Resolver {
 
     fn inputs(&mut self, proto: &GraphProto, ctx: Context) -> Vec<Input> {
         let is_main = ctx.graph == Model::MAIN;
-        let names = proto.initializer.iter().chain(proto.sparse_initializer.iter().filter_map(|s| s.values.as_ref()));
+        let names =
+            proto.initializer.iter().chain(proto.sparse_initializer.iter().filter_map(|s| s.values.as_ref()));
         let initialised: IndexSet<&str> = names.filter_map(|tensor| tensor.name.as_deref()).collect();
         let mut inputs = Vec::new();
         for info in &proto.input {
@@ -140,7 +146,8 @@ impl Resolver {
             }
             let ty = self.stated_type(info, "input");
             if is_main && ty.is_none() {
-                self.problems.push(Problem::new(ProblemKind::Malformed, format!("input `{name}` has no type")));
+                self.problems
+                    .push(Problem::new(ProblemKind::Malformed, format!("input `{name}` has no type")));
             }
             inputs.push(Input { value: self.declare(name, "graph input", ctx), ty });
         }
@@ -176,7 +183,11 @@ impl Resolver {
         }
         for initializer in &proto.sparse_initializer {
             let tensor = sparse::decode(initializer, &mut self.files);
-            self.initializer(initializer.values.as_ref().and_then(|values| values.name.as_deref()), tensor, ctx);
+            self.initializer(
+                initializer.values.as_ref().and_then(|values| values.name.as_deref()),
+                tensor,
+                ctx,
+            );
         }
     }
 
@@ -214,7 +225,8 @@ impl Resolver {
                 };
                 if !self.scopes.declare(ctx.scope, name, Some(value)) {
                     let label = self.label(node, index, ctx);
-                    let problem = Problem::new(ProblemKind::Name, format!("output `{name}` is already defined"));
+                    let problem =
+                        Problem::new(ProblemKind::Name, format!("output `{name}` is already defined"));
                     self.problems.push(problem.at(&label));
                 }
             }
@@ -233,8 +245,11 @@ impl Resolver {
         }
         if label.opset == 0 {
             self.problems.push(
-                Problem::new(ProblemKind::Unsupported, format!("the model doesn't import domain {}", label.domain))
-                    .at(&label),
+                Problem::new(
+                    ProblemKind::Unsupported,
+                    format!("the model doesn't import domain {}", label.domain),
+                )
+                .at(&label),
             );
         }
         let attributes = self.attributes(node, &label, ctx);
@@ -257,14 +272,20 @@ impl Resolver {
         match self.scopes.lookup(ctx.scope, name) {
             Some(value) => value,
             None => {
-                let problem = Problem::new(ProblemKind::Name, format!("input `{name}` is not defined by anything"));
+                let problem =
+                    Problem::new(ProblemKind::Name, format!("input `{name}` is not defined by anything"));
                 self.problems.push(problem.at(label));
                 None
             }
         }
     }
 
-    fn attributes(&mut self, node: &NodeProto, label: &NodeLabel, ctx: Context) -> IndexMap<String, Attribute> {
+    fn attributes(
+        &mut self,
+        node: &NodeProto,
+        label: &NodeLabel,
+        ctx: Context,
+    ) -> IndexMap<String, Attribute> {
         let mut attributes = IndexMap::new();
         for proto in &node.attribute {
             let name = proto.name.clone().unwrap_or_default();
@@ -333,7 +354,11 @@ impl Resolver {
                 too_deep = true;
             } else {
                 let scope = scopes.add(Some(origin.scope));
-                pending.push_back((bytes, Context { frame: origin.frame, scope, graph, depth }, label.clone()));
+                pending.push_back((
+                    bytes,
+                    Context { frame: origin.frame, scope, graph, depth },
+                    label.clone(),
+                ));
             }
             graph
         });
@@ -352,7 +377,8 @@ impl Resolver {
         if name.is_empty() {
             self.problems.push(Problem::new(ProblemKind::Name, format!("{role} without a name")));
         } else if !self.scopes.declare(ctx.scope, name, Some(value)) {
-            self.problems.push(Problem::new(ProblemKind::Name, format!("{role} `{name}` is already defined")));
+            self.problems
+                .push(Problem::new(ProblemKind::Name, format!("{role} `{name}` is already defined")));
         }
         value
     }
@@ -468,7 +494,10 @@ impl Resolver {
             self.inlining = false;
             return Err(Problem::new(
                 ProblemKind::Limit,
-                format!("inlining function {} makes the model larger than this reader allows", function.title),
+                format!(
+                    "inlining function {} makes the model larger than this reader allows",
+                    function.title
+                ),
             )
             .help("simplify the model's functions"));
         }
@@ -491,7 +520,8 @@ impl Resolver {
         let mut attributes = IndexMap::new();
         for proto in &call.node.attribute {
             let name = proto.name.clone().unwrap_or_default();
-            let followed = self.follow(proto, ctx).map_err(|problem| self.located(problem, &name, &call.label));
+            let followed =
+                self.follow(proto, ctx).map_err(|problem| self.located(problem, &name, &call.label));
             match self.problems.check(followed) {
                 Some(Followed::Own) => attributes.insert(name, (Rc::new(proto.clone()), ctx)),
                 Some(Followed::Given(value, origin)) => attributes.insert(name, (value, origin)),
@@ -529,8 +559,11 @@ impl Resolver {
                 attributes: IndexMap::new(),
             }),
             None => self.problems.push(
-                Problem::new(ProblemKind::Name, format!("the function's output `{name}` is not defined in its body"))
-                    .at(label),
+                Problem::new(
+                    ProblemKind::Name,
+                    format!("the function's output `{name}` is not defined in its body"),
+                )
+                .at(label),
             ),
         }
     }

@@ -36,8 +36,14 @@ pub fn decode(proto: &SparseTensorProto, files: &mut ExternalFiles) -> Result<Te
 }
 
 /// The row-major position of each of the `n_values` stored values; the format has them ascend strictly.
-fn positions(indices: &Tensor, n_values: usize, shape: &[usize], numel: usize) -> Result<Vec<usize>, Problem> {
-    let coordinates = indices.as_i64s().ok_or_else(|| wrong("the indices of a sparse tensor must be int64"))?;
+fn positions(
+    indices: &Tensor,
+    n_values: usize,
+    shape: &[usize],
+    numel: usize,
+) -> Result<Vec<usize>, Problem> {
+    let coordinates =
+        indices.as_i64s().ok_or_else(|| wrong("the indices of a sparse tensor must be int64"))?;
     let outside = || wrong(format!("a sparse tensor has an index outside its shape {shape:?}"));
     let positions: Option<Vec<usize>> = match indices.shape[..] {
         [count] if count == n_values => coordinates

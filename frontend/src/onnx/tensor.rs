@@ -102,7 +102,10 @@ fn inline(proto: &TensorProto, numel: usize, dtype: DataType) -> Result<Bytes, P
 fn from_raw(raw: Bytes, numel: usize, dtype: DataType) -> Result<Bytes, Problem> {
     let needed = stored_bytes(numel, dtype);
     if raw.len() != needed {
-        return Err(wrong(format!("has {} bytes of data, but its shape needs {needed} ({dtype})", raw.len())));
+        return Err(wrong(format!(
+            "has {} bytes of data, but its shape needs {needed} ({dtype})",
+            raw.len()
+        )));
     }
     match dtype.file_bits() {
         8.. if dtype == DataType::Bool && raw.iter().any(|&byte| byte > 1) => {
@@ -133,7 +136,9 @@ fn from_typed(proto: &TensorProto, typed: usize, numel: usize, dtype: DataType) 
     use DataType::*;
     let field = |used: usize, entries: usize| match used {
         _ if used != typed => Err(wrong(format!("has data in a field that {dtype} doesn't use"))),
-        _ if used != entries => Err(wrong(format!("has {used} elements, but its shape needs {entries} ({dtype})"))),
+        _ if used != entries => {
+            Err(wrong(format!("has {used} elements, but its shape needs {entries} ({dtype})")))
+        }
         _ => Ok(()),
     };
     match dtype {
@@ -208,14 +213,13 @@ fn in_bits(values: &[i32], bits: u32, dtype: DataType) -> Result<(), Problem> {
 }
 
 fn strings(proto: &TensorProto, numel: usize) -> Result<Vec<String>, Problem> {
-    if proto.raw_data.as_ref().is_some_and(|raw| !raw.is_empty()) || proto.data_location == Some(DATA_LOCATION_EXTERNAL) {
+    if proto.raw_data.as_ref().is_some_and(|raw| !raw.is_empty())
+        || proto.data_location == Some(DATA_LOCATION_EXTERNAL)
+    {
         return Err(wrong("a string tensor must have its elements in string_data"));
     }
     if proto.string_data.len() != numel {
-        return Err(wrong(format!(
-            "has {} strings, but its shape needs {numel}",
-            proto.string_data.len()
-        )));
+        return Err(wrong(format!("has {} strings, but its shape needs {numel}", proto.string_data.len())));
     }
     proto.string_data.iter().map(|bytes| text(bytes)).collect()
 }

@@ -189,7 +189,8 @@ fn constant_nodes_become_constants_in_every_form() {
     assert_eq!(form(int("value_int", 1)), (DataType::I64, vec![], bytes(&1i64.to_le_bytes())));
     let ints = AttributeProto { ints: vec![1], ..attribute("value_ints", AttributeType::Ints) };
     assert_eq!(form(ints), (DataType::I64, vec![1], bytes(&1i64.to_le_bytes())));
-    let text = AttributeProto { s: Some(Bytes::from("a")), ..attribute("value_string", AttributeType::String) };
+    let text =
+        AttributeProto { s: Some(Bytes::from("a")), ..attribute("value_string", AttributeType::String) };
     assert_eq!(form(text), (DataType::String, vec![], TensorData::Strings(vec!["a".into()])));
     let sparse = SparseTensorProto {
         values: Some(TensorProto { dims: vec![1], ..scalar("") }),
@@ -201,8 +202,10 @@ fn constant_nodes_become_constants_in_every_form() {
         }),
         dims: vec![2],
     };
-    let sparse =
-        AttributeProto { sparse_tensor: Some(sparse), ..attribute("sparse_value", AttributeType::SparseTensor) };
+    let sparse = AttributeProto {
+        sparse_tensor: Some(sparse),
+        ..attribute("sparse_value", AttributeType::SparseTensor)
+    };
     assert_eq!(form(sparse), (DataType::F32, vec![2], bytes(&[[0; 4], one].concat())));
 }
 
@@ -289,7 +292,8 @@ fn attributes_reach_the_body_from_the_call_or_the_default() {
 #[test]
 fn a_body_inside_a_function_sees_the_function_only() {
     let branch = graph(&[], vec![node("Relu", &["a"], &["r"])], &["r"]);
-    let good = function("F", &["a"], vec![with(node("If", &["a"], &["b"]), body("then_branch", &branch))], &["b"]);
+    let good =
+        function("F", &["a"], vec![with(node("If", &["a"], &["b"]), body("then_branch", &branch))], &["b"]);
     let bad = FunctionProto { input: vec!["other".into()], ..good.clone() };
     let main = graph(&["a"], vec![call("F", &["a"], &["y"])], &["y"]);
     let loaded = load(&model(main.clone(), vec![good])).unwrap();
@@ -344,7 +348,8 @@ fn versions_outside_the_range_are_refused() {
     }
     let proto = ModelProto { opset_import: vec![import("", 99)], ..model(main(), vec![]) };
     assert_eq!(refused(&proto).0, [ProblemKind::Unsupported]);
-    let proto = ModelProto { opset_import: vec![import("", 13), import("ai.onnx", 14)], ..model(main(), vec![]) };
+    let proto =
+        ModelProto { opset_import: vec![import("", 13), import("ai.onnx", 14)], ..model(main(), vec![]) };
     assert_eq!(refused(&proto).0, [ProblemKind::Malformed]);
     let proto = ModelProto { opset_import: vec![], ..model(main(), vec![]) };
     assert_eq!(refused(&proto).0, [ProblemKind::Malformed]);

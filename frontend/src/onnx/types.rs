@@ -12,8 +12,14 @@ pub enum ValueType {
     /// `None` where the file leaves the element type open.
     Sequence(Option<Box<ValueType>>),
     Optional(Option<Box<ValueType>>),
-    Map { key: DataType, value: Option<Box<ValueType>> },
-    Opaque { domain: String, name: String },
+    Map {
+        key: DataType,
+        value: Option<Box<ValueType>>,
+    },
+    Opaque {
+        domain: String,
+        name: String,
+    },
 }
 
 /// Element type and shape of a tensor, as far as they are stated.
