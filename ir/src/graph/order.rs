@@ -1,0 +1,86 @@
+//! Program order: restored after edits by petgraph's topological sort.
+
+use super::{Graph, NodeId, SymbolSource};
+use petgraph::graphmap::DiGraphMap;
+
+impl Graph {
+    /// The dependences between nodes as a petgraph graph: data, and values that a node needs through symbols.
+    pub fn dependences(&self) -> DiGraphMap<NodeId, ()> {
+        let mut deps = DiGraphMap::new();
+        for (id, node) in self.nodes() {
+            deps.add_node(id);
+            for v in &node.inputs {
+                if let Some((from, _)) = self.producer(*v) {
+                    deps.add_edge(from, id, ());
+                }
+            }
+            for v in self.symbol_values(id) {
+                if let Some((from, _)) = self.producer(v).filter(|(from, _)| *from != id) {
+                    deps.add_edge(from, id, ());
+                }
+            }
+        }
+        deps
+    }
+
+    /// The values that give their meaning to the symbols that a node mentions.
+    pub fn symbol_values(&self, id: NodeId) -> Vec<super::ValueId> {
+        let mut found = Vec::new();
+        let mut see = |d: &crate::types::Dim| {
+            d.visit_symbols(&mut |s| match self.symbol_source(s) {
+                Some(SymbolSource::Axis { value, .. } | SymbolSource::Elem { value, .. }) => found.push(value),
+                Some(SymbolSource::Input { .. }) | None => {}
+            });
+        };
+        if self.symbols.iter().all(|(_, s)| matches!(s, SymbolSource::Input { .. })) {
+            return found;
+        }
+        let node = self.node(id);
+        node.op.clone().map_dims(&mut |d| {
+            see(d);
+            d.clone()
+        });
+        for c in &node.checks {
+            see(&c.a);
+            see(&c.b);
+        }
+        for v in &node.outputs {
+            self.ty(*v).clone().map_dims(&mut |d| {
+                see(d);
+                d.clone()
+            });
+        }
+        found.retain(|v| !node.outputs.contains(v));
+        found
+    }
+
+    /// Brings nodes into an order in which values are defined before they are used, staying near the present one.
+    ///
+    /// # Errors
+    /// A node on a cycle.
+    pub fn sort(&mut self) -> Result<(), NodeId> {
+        let deps = self.dependences();
+        // petgraph's order is one of many; the position in the present order breaks ties so that sorting a sorted
+        // graph changes nothing.
+        petgraph::algo::toposort(&deps, None).map_err(|cycle| cycle.node_id())?;
+        let position: indexmap::IndexMap<NodeId, usize> = self.order.iter().enumerate().map(|(i, n)| (*n, i)).collect();
+        let mut missing: Vec<usize> =
+            self.order.iter().map(|n| deps.neighbors_directed(*n, petgraph::Direction::Incoming).count()).collect();
+        let mut ready: std::collections::BinaryHeap<_> =
+            (0..missing.len()).filter(|i| missing[*i] == 0).map(std::cmp::Reverse).collect();
+        let mut order = Vec::with_capacity(missing.len());
+        while let Some(std::cmp::Reverse(i)) = ready.pop() {
+            let id = self.order[i];
+            order.push(id);
+            for next in deps.neighbors(id) {
+                let j = position[&next];
+                missing[j] -= 1;
+                if missing[j] == 0 {
+                    ready.push(std::cmp::Reverse(j));
+                }
+            }
+        }
+        self.order = order;
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! Building, editing, ordering.
+
+use crate::ops::{Binary, BinaryKind};
+use crate::{DType, Dim, Graph, Loc, Symbol, Type};
+
+fn add() -> Binary {
+    Binary { kind: BinaryKind::Add }
+}
+
+#[test]
+fn replaced_values_leave_no_use_and_sort_restores_order() {
+    let mut g = Graph::new("g");
+    let n = Dim::symbol(Symbol::new("n"));
+    let x = g.add_input("x", Type::tensor(DType::F32, [n]));
+    let a = g.add1(add(), &[x, x], &Loc::default()).unwrap();
+    let b = g.add1(add(), &[a, x], &Loc::default()).unwrap();
+    g.set_outputs(vec![(b, "y".into())]);
+    let c = g.add1(add(), &[x, x], &Loc::default()).unwrap();
+    g.replace_uses(a, c);
+    assert!(g.verify().is_err(), "c is defined after its use");
+    g.sort().unwrap();
+    g.verify().unwrap();
+    assert_eq!(g.uses(a).count(), 0);
+}
+
+#[test]
+fn unprovable_broadcasts_become_checks() {
+    let mut g = Graph::new("g");
+    let x = g.add_input("x", Type::tensor(DType::F32, [Dim::symbol(Symbol::new("n"))]));
+    let y = g.add_input("y", Type::tensor(DType::F32, [Dim::from(4)]));
+    let z = g.add1(add(), &[x, y], &Loc::default()).unwrap();
+    assert_eq!(g.ty(z), &Type::tensor(DType::F32, [4i64]));
+    assert_eq!(g.producer(z).unwrap().1.checks.len(), 1);
+    let w = g.add_input("w", Type::tensor(DType::F32, [3i64]));
+    assert!(g.add(add(), &[y, w], &Loc::default()).is_err());
+}

@@ -1,0 +1,96 @@
+//! The operator table: the only list of operators. One file each.
+
+mod binary;
+mod compare;
+mod constant;
+mod kernel;
+mod reshape;
+mod sizes;
+mod unary;
+
+pub mod broadcast;
+pub mod scalar;
+
+pub use binary::Binary;
+pub use compare::Compare;
+pub use constant::Constant;
+pub use kernel::KernelOp;
+pub use reshape::Reshape;
+pub use scalar::{BinaryKind, UnaryKind};
+pub use sizes::Sizes;
+pub use unary::Unary;
+
+use crate::attr::{Attr, AttrError, Attrs};
+use crate::graph::Graph;
+use crate::op::{Arity, EvalCx, EvalError, Fact, InferCx, Mismatch, OpDef};
+use crate::tensor::Value;
+use crate::types::{Dim, TensorType, Type};
+
+macro_rules! ops {
+    ($($op:ident),* $(,)?) => {
+        /// An operator with its attributes.
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Op { $($op($op)),* }
+
+        $(impl From<$op> for Op {
+            fn from(op: $op) -> Op { Op::$op(op) }
+        })*
+
+        /// What the generated documentation says of an operator.
+        pub struct OpInfo {
+            pub name: &'static str,
+            pub doc: &'static str,
+        }
+
+        /// Every operator, in the order of the table.
+        pub const ALL: &[OpInfo] = &[$(OpInfo { name: <$op as OpDef>::NAME, doc: $op::DOC }),*];
+
+        impl Op {
+            pub fn name(&self) -> &'static str {
+                match self { $(Op::$op(_) => <$op as OpDef>::NAME),* }
+            }
+            pub fn arity(&self) -> Arity {
+                match self { $(Op::$op(op) => op.arity()),* }
+            }
+            pub fn n_outputs(&self) -> usize {
+                match self { $(Op::$op(op) => op.n_outputs()),* }
+            }
+            pub fn infer(&self, cx: &mut InferCx, ins: &[Fact]) -> Result<Vec<Type>, Mismatch> {
+                match self { $(Op::$op(op) => op.infer(cx, ins)),* }
+            }
+            pub fn elems(&self, ins: &[Fact], out: &TensorType) -> Option<Vec<Dim>> {
+                match self { $(Op::$op(op) => op.elems(ins, out)),* }
+            }
+            pub fn eval(&self, cx: &EvalCx, ins: &[Value]) -> Result<Vec<Value>, EvalError> {
+                match self { $(Op::$op(op) => op.eval(cx, ins)),* }
+            }
+            pub fn is_elementwise(&self) -> bool {
+                match self { $(Op::$op(op) => op.is_elementwise()),* }
+            }
+            pub fn is_random(&self) -> bool {
+                match self { $(Op::$op(op) => op.is_random()),* }
+            }
+            pub fn to_attrs(&self) -> Vec<(&'static str, Attr)> {
+                match self { $(Op::$op(op) => op.to_attrs()),* }
+            }
+            pub fn map_dims(&mut self, f: &mut dyn FnMut(&Dim) -> Dim) {
+                match self { $(Op::$op(op) => op.map_dims(f)),* }
+            }
+            pub fn visit_graphs<'a>(&'a self, f: &mut dyn FnMut(&'a Graph)) {
+                match self { $(Op::$op(op) => op.visit_graphs(f)),* }
+            }
+            pub fn visit_graphs_mut<'a>(&'a mut self, f: &mut dyn FnMut(&'a mut Graph)) {
+                match self { $(Op::$op(op) => op.visit_graphs_mut(f)),* }
+            }
+            /// The operator of that name with the given attributes; None when there is no such name.
+            pub fn from_attrs(name: &str, given: &[(String, Attr)]) -> Option<Result<Op, AttrError>> {
+                $(if name == <$op as OpDef>::NAME {
+                    return Some(<$op as Attrs>::from_attrs(given).map(Op::from));
+                })*
+                None
+            }
+        }
+    };
+}
+
+ops! { Constant, Sizes, Unary, Binary, Compare, Reshape, KernelOp }
