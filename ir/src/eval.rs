@@ -57,7 +57,12 @@ impl Evaluator {
         self.symbols.borrow().get(&s.name).copied()
     }
 
-    fn graph(&self, graph: &Graph, inputs: &[Value], watch: &mut dyn FnMut(ValueId, &Value)) -> Result<Vec<Value>, Failure> {
+    fn graph(
+        &self,
+        graph: &Graph,
+        inputs: &[Value],
+        watch: &mut dyn FnMut(ValueId, &Value),
+    ) -> Result<Vec<Value>, Failure> {
         let fail = |what: String| Failure { loc: Loc::default(), op: "graph", error: EvalError::new(what) };
         if inputs.len() != graph.inputs().len() {
             return Err(fail(format!("{} inputs given, {} expected", inputs.len(), graph.inputs().len())));

@@ -33,7 +33,11 @@ impl Tensor {
     /// None when the byte count doesn't fit shape and dtype, or the dtype is `String`.
     pub fn from_bytes(dtype: DType, shape: Vec<usize>, bytes: Bytes) -> Option<Tensor> {
         let want = n_elements(&shape)?.checked_mul(dtype.size())?;
-        (dtype != DType::String && want == bytes.len()).then_some(Tensor { dtype, shape, data: Data::Bytes(bytes) })
+        (dtype != DType::String && want == bytes.len()).then_some(Tensor {
+            dtype,
+            shape,
+            data: Data::Bytes(bytes),
+        })
     }
 
     /// Elements rounded to `dtype` (nearest even).
@@ -191,10 +195,14 @@ impl PartialOrd for Tensor {
 
 impl Ord for Tensor {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.dtype, &self.shape).cmp(&(other.dtype, &other.shape)).then_with(|| match (&self.data, &other.data) {
-            // Shared data needs no look at the bytes.
-            (Data::Bytes(a), Data::Bytes(b)) if a.as_ptr() == b.as_ptr() && a.len() == b.len() => std::cmp::Ordering::Equal,
-            (a, b) => a.cmp(b),
+        (self.dtype, &self.shape).cmp(&(other.dtype, &other.shape)).then_with(|| {
+            match (&self.data, &other.data) {
+                // Shared data needs no look at the bytes.
+                (Data::Bytes(a), Data::Bytes(b)) if a.as_ptr() == b.as_ptr() && a.len() == b.len() => {
+                    std::cmp::Ordering::Equal
+                }
+                (a, b) => a.cmp(b),
+            }
         })
     }
 }

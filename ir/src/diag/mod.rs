@@ -42,7 +42,8 @@ impl Loc {
 
 impl fmt::Display for Loc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown: Vec<String> = self.sources().iter().map(|s| format!("\"{}\" ({})", s.name, s.op)).collect();
+        let shown: Vec<String> =
+            self.sources().iter().map(|s| format!("\"{}\" ({})", s.name, s.op)).collect();
         f.write_str(&shown.join(", "))
     }
 }

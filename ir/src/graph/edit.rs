@@ -47,7 +47,13 @@ impl Graph {
     }
 
     /// Adds a node as [`Graph::add`] does, in front of `before`.
-    pub fn insert(&mut self, before: NodeId, op: impl Into<Op>, inputs: &[ValueId], loc: &Loc) -> Result<Vec<ValueId>, Mismatch> {
+    pub fn insert(
+        &mut self,
+        before: NodeId,
+        op: impl Into<Op>,
+        inputs: &[ValueId],
+        loc: &Loc,
+    ) -> Result<Vec<ValueId>, Mismatch> {
         let outputs = self.add(op, inputs, loc)?;
         let id = self.order.pop().expect("just added");
         let at = self.order.iter().position(|n| *n == before).unwrap_or(self.order.len());
@@ -107,7 +113,9 @@ impl Graph {
             SymbolSource::Input { .. } => None,
         });
         let uses = self.nodes().flat_map(|(_, n)| n.inputs.iter().copied());
-        uses.chain(self.outputs.iter().copied()).chain(symbols).for_each(|v: ValueId| counts[v.0 as usize] += 1);
+        uses.chain(self.outputs.iter().copied())
+            .chain(symbols)
+            .for_each(|v: ValueId| counts[v.0 as usize] += 1);
         counts
     }
 
@@ -136,6 +144,7 @@ impl Graph {
             });
             d.clone()
         });
-        self.symbols.retain(|(s, source)| matches!(source, SymbolSource::Input { .. }) || used.contains(&s.name));
+        self.symbols
+            .retain(|(s, source)| matches!(source, SymbolSource::Input { .. }) || used.contains(&s.name));
     }
 }

@@ -121,12 +121,21 @@ impl Graph {
     }
 
     /// As `add_input`, for a region's input whose symbols belong to the enclosing graph.
-    pub fn add_region_input(&mut self, name: impl Into<String>, ty: Type, outer: &dyn Fn(&Symbol) -> bool) -> ValueId {
+    pub fn add_region_input(
+        &mut self,
+        name: impl Into<String>,
+        ty: Type,
+        outer: &dyn Fn(&Symbol) -> bool,
+    ) -> ValueId {
         let before = self.symbols.len();
         let id = self.add_input(name, ty);
         let mut i = before;
         while i < self.symbols.len() {
-            if outer(&self.symbols[i].0) { self.symbols.remove(i); } else { i += 1 }
+            if outer(&self.symbols[i].0) {
+                self.symbols.remove(i);
+            } else {
+                i += 1
+            }
         }
         id
     }
@@ -135,10 +144,20 @@ impl Graph {
     ///
     /// # Errors
     /// What the operator says about operands that don't fit it.
-    pub fn add(&mut self, op: impl Into<Op>, inputs: &[ValueId], loc: &Loc) -> Result<Vec<ValueId>, Mismatch> {
+    pub fn add(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[ValueId],
+        loc: &Loc,
+    ) -> Result<Vec<ValueId>, Mismatch> {
         let op = op.into();
         if !op.arity().admits(inputs.len()) {
-            return Err(Mismatch::new(format!("{} takes {:?} inputs, not {}", op.name(), op.arity(), inputs.len())));
+            return Err(Mismatch::new(format!(
+                "{} takes {:?} inputs, not {}",
+                op.name(),
+                op.arity(),
+                inputs.len()
+            )));
         }
         let mut cx = InferCx::new(&self.prefix, ValueId(self.values.len() as u32));
         let facts: Vec<Fact> = inputs.iter().map(|v| self.fact(*v)).collect();
@@ -271,7 +290,9 @@ impl Graph {
         }
         let ty = self.ty(id).clone();
         let t = small_int(&ty).ok_or_else(|| {
-            Mismatch::new(format!("{ty} should be a small integer tensor whose shape doesn't depend on inputs"))
+            Mismatch::new(format!(
+                "{ty} should be a small integer tensor whose shape doesn't depend on inputs"
+            ))
         })?;
         let n: usize = t.static_shape().expect("static").iter().product();
         let unsigned = t.dtype.is_unsigned_int() || t.dtype == DType::Bool;

@@ -28,7 +28,9 @@ impl Graph {
         let mut found = Vec::new();
         let mut see = |d: &crate::types::Dim| {
             d.visit_symbols(&mut |s| match self.symbol_source(s) {
-                Some(SymbolSource::Axis { value, .. } | SymbolSource::Elem { value, .. }) => found.push(value),
+                Some(SymbolSource::Axis { value, .. } | SymbolSource::Elem { value, .. }) => {
+                    found.push(value)
+                }
                 Some(SymbolSource::Input { .. }) | None => {}
             });
         };
@@ -63,9 +65,13 @@ impl Graph {
         // petgraph's order is one of many; the position in the present order breaks ties so that sorting a sorted
         // graph changes nothing.
         petgraph::algo::toposort(&deps, None).map_err(|cycle| cycle.node_id())?;
-        let position: indexmap::IndexMap<NodeId, usize> = self.order.iter().enumerate().map(|(i, n)| (*n, i)).collect();
-        let mut missing: Vec<usize> =
-            self.order.iter().map(|n| deps.neighbors_directed(*n, petgraph::Direction::Incoming).count()).collect();
+        let position: indexmap::IndexMap<NodeId, usize> =
+            self.order.iter().enumerate().map(|(i, n)| (*n, i)).collect();
+        let mut missing: Vec<usize> = self
+            .order
+            .iter()
+            .map(|n| deps.neighbors_directed(*n, petgraph::Direction::Incoming).count())
+            .collect();
         let mut ready: std::collections::BinaryHeap<_> =
             (0..missing.len()).filter(|i| missing[*i] == 0).map(std::cmp::Reverse).collect();
         let mut order = Vec::with_capacity(missing.len());

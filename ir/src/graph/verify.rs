@@ -62,7 +62,8 @@ impl Graph {
         if !node.op.arity().admits(facts.len()) {
             return Err(format!("takes {:?} inputs, has {}", node.op.arity(), facts.len()));
         }
-        let types = node.op.infer(&mut InferCx::new(&self.prefix, first), &facts).map_err(|m| m.to_string())?;
+        let types =
+            node.op.infer(&mut InferCx::new(&self.prefix, first), &facts).map_err(|m| m.to_string())?;
         if types.len() != node.outputs.len() {
             return Err(format!("has {} outputs, inference gives {}", node.outputs.len(), types.len()));
         }
@@ -81,7 +82,10 @@ fn compatible(a: &Type, b: &Type) -> bool {
         (Type::Tensor(a), Type::Tensor(b)) => {
             a.dtype == b.dtype
                 && a.rank() == b.rank()
-                && a.shape.iter().zip(&b.shape).all(|(x, y)| Dim::compare(crate::types::Cmp::Eq, x, y) != Some(false))
+                && a.shape
+                    .iter()
+                    .zip(&b.shape)
+                    .all(|(x, y)| Dim::compare(crate::types::Cmp::Eq, x, y) != Some(false))
         }
         (Type::Sequence(a), Type::Sequence(b)) | (Type::Optional(a), Type::Optional(b)) => compatible(a, b),
         (Type::Unranked(a), Type::Unranked(b)) => a == b,

@@ -124,8 +124,11 @@ impl Builder {
                 }
             }
             (Some(0), _, BinaryKind::Add) | (Some(1), _, BinaryKind::Mul) => return b,
-            (_, Some(0), BinaryKind::Add | BinaryKind::Sub) | (_, Some(1), BinaryKind::Mul | BinaryKind::Div) => return a,
-            (Some(0), _, BinaryKind::Mul) | (_, Some(0), BinaryKind::Mul) | (_, Some(1), BinaryKind::Mod) => return self.int(0),
+            (_, Some(0), BinaryKind::Add | BinaryKind::Sub)
+            | (_, Some(1), BinaryKind::Mul | BinaryKind::Div) => return a,
+            (Some(0), _, BinaryKind::Mul) | (_, Some(0), BinaryKind::Mul) | (_, Some(1), BinaryKind::Mod) => {
+                return self.int(0);
+            }
             _ => {}
         }
         self.expr(Scalar::Binary(kind, a, b))
@@ -152,7 +155,13 @@ impl Builder {
 
     pub fn select(&mut self, cond: ExprId, then: ExprId, otherwise: ExprId) -> ExprId {
         match self.kernel.expr(cond) {
-            Scalar::Int(_, c) => if *c != 0 { then } else { otherwise },
+            Scalar::Int(_, c) => {
+                if *c != 0 {
+                    then
+                } else {
+                    otherwise
+                }
+            }
             _ if then == otherwise => then,
             _ => self.expr(Scalar::Select(cond, then, otherwise)),
         }

@@ -2,8 +2,8 @@
 
 use super::{AccOp, AxisId, BufferKind, ExprId, Kernel, Scalar, Stage};
 use crate::op::{EvalCx, EvalError};
-use crate::ops::broadcast::{for_each_index, strides};
 use crate::ops::UnaryKind;
+use crate::ops::broadcast::{for_each_index, strides};
 use crate::tensor::Tensor;
 use crate::types::DType;
 
@@ -92,11 +92,18 @@ pub fn interpret(kernel: &Kernel, cx: &EvalCx, inputs: &[Tensor]) -> Result<Vec<
     let extents = kernel.axes.iter().map(|d| cx.extent(d)).collect::<Result<Vec<_>, _>>()?;
     let mut machine = Machine { kernel, cx, buffers, axes: vec![0; kernel.axes.len()], extents };
     machine.run()?;
-    Ok(kernel.buffers_of(BufferKind::Output).map(|(id, _)| store_tensor(&machine.buffers[id.0 as usize])).collect())
+    Ok(kernel
+        .buffers_of(BufferKind::Output)
+        .map(|(id, _)| store_tensor(&machine.buffers[id.0 as usize]))
+        .collect())
 }
 
 fn load_tensor(t: &Tensor) -> Vec<Num> {
-    if t.dtype().is_float() { t.floats().into_iter().map(Num::Float).collect() } else { t.ints().into_iter().map(Num::Int).collect() }
+    if t.dtype().is_float() {
+        t.floats().into_iter().map(Num::Float).collect()
+    } else {
+        t.ints().into_iter().map(Num::Int).collect()
+    }
 }
 
 fn store_tensor(m: &Memory) -> Tensor {
@@ -164,18 +171,28 @@ impl Machine<'_> {
             let index = self.index(stage, &store.index, accs, before)?;
             let value = self.eval(stage, store.value, accs, before)?;
             let memory = &mut self.buffers[store.buffer.0 as usize];
-            let at = memory.position(&index).ok_or_else(|| EvalError::new(format!("store at {index:?} outside {:?}", memory.shape)))?;
+            let at = memory
+                .position(&index)
+                .ok_or_else(|| EvalError::new(format!("store at {index:?} outside {:?}", memory.shape)))?;
             let dtype = memory.dtype;
             memory.data[at] = match store.update {
                 None => value.cast(dtype),
-                Some(kind) if dtype.is_float() => Num::Float(kind.float(memory.data[at].float(), value.float())).cast(dtype),
+                Some(kind) if dtype.is_float() => {
+                    Num::Float(kind.float(memory.data[at].float(), value.float())).cast(dtype)
+                }
                 Some(kind) => Num::Int(kind.int(dtype, memory.data[at].int(), value.int())).cast(dtype),
             };
         }
         Ok(())
     }
 
-    fn index(&self, stage: &Stage, index: &[ExprId], accs: &[Num], before: &[Num]) -> Result<Vec<i128>, EvalError> {
+    fn index(
+        &self,
+        stage: &Stage,
+        index: &[ExprId],
+        accs: &[Num],
+        before: &[Num],
+    ) -> Result<Vec<i128>, EvalError> {
         index.iter().map(|e| Ok(self.eval(stage, *e, accs, before)?.int())).collect()
     }
 
@@ -196,7 +213,8 @@ impl Machine<'_> {
                 let memory = &self.buffers[buffer.0 as usize];
                 let index = self.index(stage, index, accs, before)?;
                 let at = memory.position(&index);
-                memory.data[at.ok_or_else(|| EvalError::new(format!("load at {index:?} outside {:?}", memory.shape)))?]
+                memory.data[at
+                    .ok_or_else(|| EvalError::new(format!("load at {index:?} outside {:?}", memory.shape)))?]
             }
             Scalar::Unary(UnaryKind::IsNan, a) => Num::Int(go(a)?.float().is_nan().into()),
             Scalar::Unary(kind, a) => match go(a)? {
@@ -211,7 +229,13 @@ impl Machine<'_> {
                 (Num::Int(a), Num::Int(b)) => cmp.holds(a, b),
                 (a, b) => cmp.holds(a.float(), b.float()),
             })),
-            Scalar::Select(c, a, b) => if go(c)?.int() != 0 { go(a)? } else { go(b)? },
+            Scalar::Select(c, a, b) => {
+                if go(c)?.int() != 0 {
+                    go(a)?
+                } else {
+                    go(b)?
+                }
+            }
             Scalar::Cast(to, a) => go(a)?.cast(*to),
             Scalar::Bitcast(to, a) => bitcast(go(a)?, self.kernel.dtype(stage, *a), *to),
             Scalar::Acc(i) => accs[*i as usize],
@@ -304,7 +328,13 @@ impl Running {
         };
         match self.op {
             AccOp::Sum => Num::zero(self.dtype),
-            AccOp::Prod => if self.dtype.is_float() { Num::Float(1.0) } else { Num::Int(1) },
+            AccOp::Prod => {
+                if self.dtype.is_float() {
+                    Num::Float(1.0)
+                } else {
+                    Num::Int(1)
+                }
+            }
             AccOp::Max => extreme(false),
             AccOp::Min => extreme(true),
             AccOp::ArgMax { .. } | AccOp::ArgMin { .. } => Num::Int(0),

@@ -77,7 +77,11 @@ pub enum Scalar {
     /// A size: i64.
     Dim(Dim),
     /// An element of a buffer. Where `guard` is false: zero, and memory isn't touched.
-    Load { buffer: BufferId, index: Vec<ExprId>, guard: Option<ExprId> },
+    Load {
+        buffer: BufferId,
+        index: Vec<ExprId>,
+        guard: Option<ExprId>,
+    },
     Unary(UnaryKind, ExprId),
     Binary(BinaryKind, ExprId, ExprId),
     /// Gives bool.
@@ -93,7 +97,10 @@ pub enum Scalar {
     /// In a scan: the accumulator before this point's update.
     AccBefore(u32),
     /// `value`, after a run-time check that the condition holds; a failed one stops the run with an error.
-    Check { cond: ExprId, value: ExprId },
+    Check {
+        cond: ExprId,
+        value: ExprId,
+    },
 }
 
 /// One loop nest.
@@ -129,8 +136,12 @@ pub enum AccOp {
     /// From the largest value (infinity); NaN wins.
     Min,
     /// Position (row-major over the reduce axes) of the largest value; the first or the last of equals; NaN wins.
-    ArgMax { last: bool },
-    ArgMin { last: bool },
+    ArgMax {
+        last: bool,
+    },
+    ArgMin {
+        last: bool,
+    },
 }
 
 impl AccOp {
@@ -178,7 +189,11 @@ impl Kernel {
     }
 
     pub fn buffers_of(&self, kind: BufferKind) -> impl Iterator<Item = (BufferId, &Buffer)> {
-        self.buffers.iter().enumerate().filter(move |(_, b)| b.kind == kind).map(|(i, b)| (BufferId(i as u32), b))
+        self.buffers
+            .iter()
+            .enumerate()
+            .filter(move |(_, b)| b.kind == kind)
+            .map(|(i, b)| (BufferId(i as u32), b))
     }
 
     /// Element type of an expression of `stage`.
@@ -200,7 +215,12 @@ impl Kernel {
     /// The operands of an expression.
     pub fn operands(&self, id: ExprId) -> Vec<ExprId> {
         match self.expr(id) {
-            Scalar::Float(..) | Scalar::Int(..) | Scalar::Axis(_) | Scalar::Dim(_) | Scalar::Acc(_) | Scalar::AccBefore(_) => vec![],
+            Scalar::Float(..)
+            | Scalar::Int(..)
+            | Scalar::Axis(_)
+            | Scalar::Dim(_)
+            | Scalar::Acc(_)
+            | Scalar::AccBefore(_) => vec![],
             Scalar::Load { index, guard, .. } => index.iter().copied().chain(*guard).collect(),
             Scalar::Unary(_, a) | Scalar::Cast(_, a) | Scalar::Bitcast(_, a) => vec![*a],
             Scalar::Binary(_, a, b) | Scalar::Compare(_, a, b) => vec![*a, *b],

@@ -16,7 +16,12 @@ fn softmax(n: Dim, m: Dim) -> Kernel {
     let r = b.at(row);
     let c = b.all(&cols);
     let v = b.load(x, vec![r, c[0]]);
-    b.reduce_stage((vec![], vec![cols[0]]), Acc { op: AccOp::Max, value: v, dtype: f }, (max, vec![]), |_, acc| acc);
+    b.reduce_stage(
+        (vec![], vec![cols[0]]),
+        Acc { op: AccOp::Max, value: v, dtype: f },
+        (max, vec![]),
+        |_, acc| acc,
+    );
     let top = b.load(max, vec![]);
     let shifted = |b: &mut Builder, c| {
         let v = b.load(x, vec![r, c]);
@@ -24,7 +29,12 @@ fn softmax(n: Dim, m: Dim) -> Kernel {
         b.unary(UnaryKind::Exp, d)
     };
     let e = shifted(&mut b, c[1]);
-    b.reduce_stage((vec![], vec![cols[1]]), Acc { op: AccOp::Sum, value: e, dtype: f }, (sum, vec![]), |_, acc| acc);
+    b.reduce_stage(
+        (vec![], vec![cols[1]]),
+        Acc { op: AccOp::Sum, value: e, dtype: f },
+        (sum, vec![]),
+        |_, acc| acc,
+    );
     let e = shifted(&mut b, c[2]);
     let total = b.load(sum, vec![]);
     let q = b.binary(BinaryKind::Div, e, total);

@@ -26,7 +26,10 @@ impl OpDef for Binary {
         }
         let allowed = match a.dtype {
             d if d.is_float() => self.kind.takes_floats(),
-            DType::Bool => matches!(self.kind, BinaryKind::And | BinaryKind::Or | BinaryKind::Xor | BinaryKind::Max | BinaryKind::Min),
+            DType::Bool => matches!(
+                self.kind,
+                BinaryKind::And | BinaryKind::Or | BinaryKind::Xor | BinaryKind::Max | BinaryKind::Min
+            ),
             d => d.is_int(),
         };
         if !allowed {
@@ -46,9 +49,17 @@ impl OpDef for Binary {
         let (dtype, shape) = cx.out(0)?;
         let (a, b) = (broadcast_to(ins[0].tensor(), &shape), broadcast_to(ins[1].tensor(), &shape));
         Ok(vec![Value::Tensor(if dtype.is_float() {
-            Tensor::from_floats(dtype, shape, a.floats().iter().zip(b.floats()).map(|(a, b)| self.kind.float(*a, b)))
+            Tensor::from_floats(
+                dtype,
+                shape,
+                a.floats().iter().zip(b.floats()).map(|(a, b)| self.kind.float(*a, b)),
+            )
         } else {
-            Tensor::from_ints(dtype, shape, a.ints().iter().zip(b.ints()).map(|(a, b)| self.kind.int(dtype, *a, b)))
+            Tensor::from_ints(
+                dtype,
+                shape,
+                a.ints().iter().zip(b.ints()).map(|(a, b)| self.kind.int(dtype, *a, b)),
+            )
         })])
     }
 
@@ -70,7 +81,9 @@ impl Binary {
             BinaryKind::Div if nonnegative(&a) && positive(&b) => Some(a.floor_div(&b)),
             BinaryKind::Mod if positive(&b) => Some(a.modulo(&b)),
             _ => match (a.as_const(), b.as_const()) {
-                (Some(x), Some(y)) => i64::try_from(self.kind.int(DType::I64, x.into(), y.into())).ok().map(Dim::from),
+                (Some(x), Some(y)) => {
+                    i64::try_from(self.kind.int(DType::I64, x.into(), y.into())).ok().map(Dim::from)
+                }
                 _ => None,
             },
         }
@@ -96,7 +109,10 @@ pub(super) fn broadcast_elems(fact: &Fact, shape: &[usize]) -> Option<Vec<Dim>> 
 pub(super) fn fact_elems(fact: &Fact) -> Option<Vec<Dim>> {
     match (fact.elems, fact.constant) {
         (Some(elems), _) => Some(elems.to_vec()),
-        (None, Some(c)) if (c.dtype().is_int() || c.dtype() == DType::Bool) && c.n_elements() <= crate::graph::MAX_ELEMS => {
+        (None, Some(c))
+            if (c.dtype().is_int() || c.dtype() == DType::Bool)
+                && c.n_elements() <= crate::graph::MAX_ELEMS =>
+        {
             c.ints().into_iter().map(|v| i64::try_from(v).ok().map(Dim::from)).collect()
         }
         _ => None,

@@ -39,5 +39,9 @@ pub fn broadcast_positions(from: &[usize], to: &[usize]) -> Vec<usize> {
 
 /// The tensor broadcast to `shape`.
 pub fn broadcast_to(t: &Tensor, shape: &[usize]) -> Tensor {
-    if t.shape() == shape { t.clone() } else { t.gather_linear(shape.to_vec(), broadcast_positions(t.shape(), shape)) }
+    if t.shape() == shape {
+        t.clone()
+    } else {
+        t.gather_linear(shape.to_vec(), broadcast_positions(t.shape(), shape))
+    }
 }

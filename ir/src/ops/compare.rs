@@ -17,9 +17,11 @@ impl AttrValue for Cmp {
     }
     fn from_attr(attr: &Attr) -> Result<Self, String> {
         let word = attr.as_word();
-        Cmp::ALL.iter().find(|(_, n)| Some(*n) == word).map(|(c, _)| *c).ok_or_else(|| {
-            format!("expected one of {}", Cmp::ALL.map(|(_, n)| n).join(", "))
-        })
+        Cmp::ALL
+            .iter()
+            .find(|(_, n)| Some(*n) == word)
+            .map(|(c, _)| *c)
+            .ok_or_else(|| format!("expected one of {}", Cmp::ALL.map(|(_, n)| n).join(", ")))
     }
 }
 
@@ -55,7 +57,9 @@ impl OpDef for Compare {
         let (a, b) = (broadcast_to(ins[0].tensor(), &shape), broadcast_to(ins[1].tensor(), &shape));
         let bits: Vec<bool> = match a.dtype() {
             DType::String => a.strings().iter().zip(b.strings()).map(|(a, b)| self.cmp.holds(a, b)).collect(),
-            d if d.is_float() => a.floats().iter().zip(b.floats()).map(|(a, b)| self.cmp.holds(*a, b)).collect(),
+            d if d.is_float() => {
+                a.floats().iter().zip(b.floats()).map(|(a, b)| self.cmp.holds(*a, b)).collect()
+            }
             _ => a.ints().iter().zip(b.ints()).map(|(a, b)| self.cmp.holds(*a, b)).collect(),
         };
         Ok(vec![Value::Tensor(Tensor::from_ints(dtype, shape, bits.into_iter().map(i128::from)))])

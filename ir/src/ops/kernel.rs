@@ -15,8 +15,7 @@ pub struct KernelOp {
 
 impl KernelOp {
     /// For the generated operator table.
-    pub const DOC: &'static str =
-        " A fused kernel: its inputs are the kernel's input buffers, its outputs the output buffers, in order.\n";
+    pub const DOC: &'static str = " A fused kernel: its inputs are the kernel's input buffers, its outputs the output buffers, in order.\n";
 }
 
 impl Attrs for KernelOp {

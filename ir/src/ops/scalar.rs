@@ -160,9 +160,21 @@ impl BinaryKind {
             Rem => a % b,
             Pow => a.powf(b),
             Max if a.is_nan() || b.is_nan() => f64::NAN,
-            Max => if a > b || (a == b && b.is_sign_negative()) { a } else { b },
+            Max => {
+                if a > b || (a == b && b.is_sign_negative()) {
+                    a
+                } else {
+                    b
+                }
+            }
             Min if a.is_nan() || b.is_nan() => f64::NAN,
-            Min => if a < b || (a == b && a.is_sign_negative()) { a } else { b },
+            Min => {
+                if a < b || (a == b && a.is_sign_negative()) {
+                    a
+                } else {
+                    b
+                }
+            }
             And | Or | Xor | Shl | Shr => f64::NAN,
         }
     }
@@ -190,7 +202,13 @@ impl BinaryKind {
             Xor => a ^ b,
             Shl if b < 0 || b >= bits => 0,
             Shl => a << b,
-            Shr if b < 0 || b >= bits => if a < 0 { -1 } else { 0 },
+            Shr if b < 0 || b >= bits => {
+                if a < 0 {
+                    -1
+                } else {
+                    0
+                }
+            }
             Shr => a >> b,
         }
     }
@@ -201,7 +219,13 @@ fn int_pow(dtype: DType, base: i128, exponent: i128) -> i128 {
     if exponent < 0 {
         return match base {
             1 => 1,
-            -1 => if exponent % 2 == 0 { 1 } else { -1 },
+            -1 => {
+                if exponent % 2 == 0 {
+                    1
+                } else {
+                    -1
+                }
+            }
             _ => 0,
         };
     }

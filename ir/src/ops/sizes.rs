@@ -24,7 +24,12 @@ impl OpDef for Sizes {
     fn infer(&self, _cx: &mut InferCx, _ins: &[Fact]) -> Result<Vec<Type>, Mismatch> {
         let n = crate::tensor::n_elements(&self.shape);
         if n != Some(self.elems.len()) || !(self.dtype.is_int() || self.dtype == DType::Bool) {
-            return Err(Mismatch::new(format!("{} sizes don't make a {}{:?}", self.elems.len(), self.dtype, self.shape)));
+            return Err(Mismatch::new(format!(
+                "{} sizes don't make a {}{:?}",
+                self.elems.len(),
+                self.dtype,
+                self.shape
+            )));
         }
         Ok(vec![Type::tensor(self.dtype, self.shape.iter().copied())])
     }
@@ -34,7 +39,8 @@ impl OpDef for Sizes {
     }
 
     fn eval(&self, cx: &EvalCx, _ins: &[Value]) -> Result<Vec<Value>, EvalError> {
-        let elems: Vec<i128> = self.elems.iter().map(|d| cx.dim(d).map(i128::from)).collect::<Result<_, _>>()?;
+        let elems: Vec<i128> =
+            self.elems.iter().map(|d| cx.dim(d).map(i128::from)).collect::<Result<_, _>>()?;
         Ok(vec![Tensor::from_ints(self.dtype, self.shape.clone(), elems).into()])
     }
 }

@@ -44,7 +44,9 @@ impl OpDef for Unary {
         let (dtype, shape) = cx.out(0)?;
         Ok(vec![Value::Tensor(match (x.dtype().is_float(), dtype.is_float()) {
             (true, true) => Tensor::from_floats(dtype, shape, x.floats().iter().map(|v| self.kind.float(*v))),
-            (true, false) => Tensor::from_ints(dtype, shape, x.floats().iter().map(|v| self.kind.float(*v) as i128)),
+            (true, false) => {
+                Tensor::from_ints(dtype, shape, x.floats().iter().map(|v| self.kind.float(*v) as i128))
+            }
             _ => Tensor::from_ints(dtype, shape, x.ints().iter().map(|v| self.kind.int(dtype, *v))),
         })])
     }

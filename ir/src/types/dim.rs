@@ -293,7 +293,13 @@ impl Dim {
             Cmp::Gt => (above, at_most),
             Cmp::Ge => (at_least, below),
         };
-        if yes { Some(true) } else if no { Some(false) } else { None }
+        if yes {
+            Some(true)
+        } else if no {
+            Some(false)
+        } else {
+            None
+        }
     }
 
     /// Provable lower and upper bounds (inclusive), from the facts of the symbols.
@@ -313,16 +319,15 @@ impl Dim {
     /// The value under an assignment of the symbols.
     pub fn eval(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64, DimError> {
         self.0.iter().try_fold(0i64, |acc, (mono, c)| {
-            let term = mono.iter().try_fold(*c, |t, a| t.checked_mul(a.eval(env)?).ok_or(DimError::Overflow))?;
+            let term =
+                mono.iter().try_fold(*c, |t, a| t.checked_mul(a.eval(env)?).ok_or(DimError::Overflow))?;
             acc.checked_add(term).ok_or(DimError::Overflow)
         })
     }
 
     /// Replaces symbols by dims and brings the result to canonical form again.
     pub fn substitute(&self, f: &dyn Fn(&Symbol) -> Option<Dim>) -> Dim {
-        Dim::sum(self.0.iter().map(|(mono, c)| {
-            Dim::product(mono.iter().map(|a| a.substitute(f))).scale(*c)
-        }))
+        Dim::sum(self.0.iter().map(|(mono, c)| Dim::product(mono.iter().map(|a| a.substitute(f))).scale(*c)))
     }
 
     /// Calls `f` on every symbol that occurs, also inside divisions and selections.
@@ -330,7 +335,9 @@ impl Dim {
         for a in self.0.keys().flatten() {
             match a {
                 Atom::Sym(s) => f(s),
-                Atom::FloorDiv(x, y) | Atom::Min(x, y) | Atom::Max(x, y) => [x, y].iter().for_each(|d| d.visit_symbols(f)),
+                Atom::FloorDiv(x, y) | Atom::Min(x, y) | Atom::Max(x, y) => {
+                    [x, y].iter().for_each(|d| d.visit_symbols(f))
+                }
                 Atom::Select(_, a, b, t, e) => [a, b, t, e].iter().for_each(|d| d.visit_symbols(f)),
                 Atom::Overflow => {}
             }
@@ -344,8 +351,11 @@ impl Atom {
             Atom::Sym(s) => (Some(s.lo), s.hi),
             Atom::FloorDiv(a, b) => match (a.bounds(), b.bounds()) {
                 ((lo, hi), (Some(blo), bhi)) if blo > 0 => {
-                    let low = lo.and_then(|l| if l >= 0 { Some(bhi.map_or(0, |h| l / h)) } else { Some(l.div_euclid(blo)) });
-                    let high = hi.map(|h| if h >= 0 { h / blo } else { bhi.map_or(-1, |bh| h.div_euclid(bh)) });
+                    let low = lo.and_then(|l| {
+                        if l >= 0 { Some(bhi.map_or(0, |h| l / h)) } else { Some(l.div_euclid(blo)) }
+                    });
+                    let high =
+                        hi.map(|h| if h >= 0 { h / blo } else { bhi.map_or(-1, |bh| h.div_euclid(bh)) });
                     (low, high)
                 }
                 _ => (None, None),
@@ -376,7 +386,11 @@ impl Atom {
             Atom::Min(a, b) => Ok(a.eval(env)?.min(b.eval(env)?)),
             Atom::Max(a, b) => Ok(a.eval(env)?.max(b.eval(env)?)),
             Atom::Select(cmp, a, b, t, e) => {
-                if cmp.holds(a.eval(env)?, b.eval(env)?) { t.eval(env) } else { e.eval(env) }
+                if cmp.holds(a.eval(env)?, b.eval(env)?) {
+                    t.eval(env)
+                } else {
+                    e.eval(env)
+                }
             }
             Atom::Overflow => Err(DimError::Overflow),
         }
@@ -522,9 +536,16 @@ impl fmt::Display for Dim {
             return f.write_str("0");
         }
         // The constant sorts first; people expect it last.
-        let terms = self.0.iter().filter(|(m, _)| !m.is_empty()).chain(self.0.iter().filter(|(m, _)| m.is_empty()));
+        let terms =
+            self.0.iter().filter(|(m, _)| !m.is_empty()).chain(self.0.iter().filter(|(m, _)| m.is_empty()));
         for (i, (mono, c)) in terms.enumerate() {
-            let sign = if *c < 0 { "-" } else if i > 0 { "+" } else { "" };
+            let sign = if *c < 0 {
+                "-"
+            } else if i > 0 {
+                "+"
+            } else {
+                ""
+            };
             let space = if i > 0 { " " } else { "" };
             write!(f, "{space}{sign}{space}")?;
             let mag = c.unsigned_abs();

@@ -19,22 +19,64 @@ pub struct Format {
 }
 
 pub static E4M3FN: Format = Format {
-    exp_bits: 4, man_bits: 3, bias: 7, signed: true, nan: Some(0x7f), inf: None, max: 0x7e, negative_zero: true,
+    exp_bits: 4,
+    man_bits: 3,
+    bias: 7,
+    signed: true,
+    nan: Some(0x7f),
+    inf: None,
+    max: 0x7e,
+    negative_zero: true,
 };
 pub static E4M3FNUZ: Format = Format {
-    exp_bits: 4, man_bits: 3, bias: 8, signed: true, nan: Some(0x80), inf: None, max: 0x7f, negative_zero: false,
+    exp_bits: 4,
+    man_bits: 3,
+    bias: 8,
+    signed: true,
+    nan: Some(0x80),
+    inf: None,
+    max: 0x7f,
+    negative_zero: false,
 };
 pub static E5M2: Format = Format {
-    exp_bits: 5, man_bits: 2, bias: 15, signed: true, nan: Some(0x7e), inf: Some(0x7c), max: 0x7b, negative_zero: true,
+    exp_bits: 5,
+    man_bits: 2,
+    bias: 15,
+    signed: true,
+    nan: Some(0x7e),
+    inf: Some(0x7c),
+    max: 0x7b,
+    negative_zero: true,
 };
 pub static E5M2FNUZ: Format = Format {
-    exp_bits: 5, man_bits: 2, bias: 16, signed: true, nan: Some(0x80), inf: None, max: 0x7f, negative_zero: false,
+    exp_bits: 5,
+    man_bits: 2,
+    bias: 16,
+    signed: true,
+    nan: Some(0x80),
+    inf: None,
+    max: 0x7f,
+    negative_zero: false,
 };
 pub static E8M0: Format = Format {
-    exp_bits: 8, man_bits: 0, bias: 127, signed: false, nan: Some(0xff), inf: None, max: 0xfe, negative_zero: true,
+    exp_bits: 8,
+    man_bits: 0,
+    bias: 127,
+    signed: false,
+    nan: Some(0xff),
+    inf: None,
+    max: 0xfe,
+    negative_zero: true,
 };
 pub static E2M1: Format = Format {
-    exp_bits: 2, man_bits: 1, bias: 1, signed: true, nan: None, inf: None, max: 0x7, negative_zero: true,
+    exp_bits: 2,
+    man_bits: 1,
+    bias: 1,
+    signed: true,
+    nan: None,
+    inf: None,
+    max: 0x7,
+    negative_zero: true,
 };
 
 impl Format {
@@ -90,7 +132,11 @@ impl Format {
         let below = self.magnitude(lo);
         let code = if lo == self.max {
             let step = below - self.magnitude(self.max - 1);
-            let overflow = if self.man_bits == 0 { a >= below * 1.5 } else { a > below + step / 2.0 || (a == below + step / 2.0 && lo & 1 == 1) };
+            let overflow = if self.man_bits == 0 {
+                a >= below * 1.5
+            } else {
+                a > below + step / 2.0 || (a == below + step / 2.0 && lo & 1 == 1)
+            };
             if overflow && !saturate {
                 return match (self.inf, nan) {
                     (Some(inf), _) => inf | sign,
