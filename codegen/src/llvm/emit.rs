@@ -2,7 +2,7 @@
 
 use inkwell::module::Module;
 use inkwell::targets::{FileType, TargetMachine};
-use object::{Object, ObjectSymbol};
+use object::{BinaryFormat, Object, ObjectSymbol};
 
 use crate::error::Error;
 
@@ -26,6 +26,9 @@ fn failed(message: String) -> Error {
     Error::Llvm { stage: "generating code", message }
 }
 
+/// What every linker of WebAssembly defines: the stack, the memory and the table of functions.
+const FROM_WASM_LINKER: &[&str] = &["__stack_pointer", "__linear_memory", "__indirect_function_table"];
+
 /// Symbols that an object uses and doesn't define, sorted.
 pub fn undefined_symbols(bytes: &[u8]) -> Result<Vec<String>, Error> {
     let bad = |error: object::Error| Error::Object(error.to_string());
@@ -33,7 +36,8 @@ pub fn undefined_symbols(bytes: &[u8]) -> Result<Vec<String>, Error> {
     let mut names = Vec::new();
     for symbol in file.symbols().filter(|symbol| symbol.is_undefined()) {
         let name = symbol.name().map_err(bad)?;
-        if !name.is_empty() {
+        let linkers = file.format() == BinaryFormat::Wasm && FROM_WASM_LINKER.contains(&name);
+        if !name.is_empty() && !linkers {
             names.push(name.to_owned());
         }
     }

@@ -38,7 +38,9 @@ pub struct Function {
 
 /// A module of kernels, preceded by `helpers`: globals and functions that several bodies share.
 pub fn module_text(helpers: &str, functions: &[Function], index_bits: u32) -> String {
-    let mut text = String::from("module {\n");
+    // The narrow pipeline takes the width from here.
+    let mut text =
+        format!("module attributes {{dlti.dl_spec = #dlti.dl_spec<index = {index_bits} : i32>}} {{\n");
     text += helpers;
     for function in functions {
         function.write(&mut text, index_bits);

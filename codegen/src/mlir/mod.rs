@@ -33,10 +33,13 @@
 //! * A buffer that shares memory with another one that is written must be declared [`Buffer::in_place`].
 //! * `vector.load` and `vector.store` assume the element's alignment only.
 //! * No allocation but `memref.alloca` of constant size outside loops; no `memref.copy` (it is a call).
-//! * Math functions that LLVM can't do inline for the target (exp, log, sin...) have to be expanded before: the
-//!   compiler refuses objects with undefined symbols. `math.fma`, `math.floor`... depend on
-//!   [`Capabilities`](crate::target::Capabilities).
-//! * bf16 is for loads, stores and casts to and from f32: compute in f32.
+//! * Math functions that LLVM can't do inline for the target have to be expanded before: the compiler refuses
+//!   objects with undefined symbols. That is exp, log, sin, pow, tanh, erf and `arith.remf` everywhere,
+//!   f64 to f16 casts on most targets, and what [`Capabilities`](crate::target::Capabilities) denies.
+//! * bf16 is for loads, stores and casts to and from f32; arithmetic on it ends LLVM's code generator for some
+//!   targets, and with it the process. The f8 types have no lowering: treat them as i8.
+//! * Where the target's `index_bits` is 32, vectors have one dimension and no `vector.step` or `create_mask`.
+//! * `vector.multi_reduction` has no lowering: reduce rows with arith and the last one with `vector.reduction`.
 //! * Shared helper functions are `llvm.func internal @name(...)` and called with `llvm.call`.
 
 mod function;

@@ -1,24 +1,36 @@
 //! Pass pipelines, as text that `mlir-opt` takes too.
 
 /// The pipeline from arith, math, scf, vector, memref, index and ub to the LLVM dialect, with an `index` of
-/// `index_bits` bits.
+/// `index_bits` bits: 64, or 32 with vectors in one dimension only.
 ///
 /// FP reductions keep their order unless the operation itself carries `fastmath<reassoc>`.
 pub fn to_llvm_dialect(index_bits: u32) -> String {
-    let sized = |pass: &str| format!("{pass}{{index-bitwidth={index_bits}}}");
-    let passes = [
-        // floordivsi, ceildivsi, bf16 casts, min and max that propagate NaN.
-        "arith-expand{include-bf16=true}".to_owned(),
-        "convert-scf-to-cf".to_owned(),
-        "convert-vector-to-llvm{reassociate-fp-reductions=false}".to_owned(),
-        "expand-strided-metadata".to_owned(),
-        sized("convert-ub-to-llvm"),
-        "convert-math-to-llvm".to_owned(),
-        sized("finalize-memref-to-llvm"),
-        sized("convert-arith-to-llvm"),
-        sized("convert-index-to-llvm"),
-        sized("convert-cf-to-llvm"),
-        "reconcile-unrealized-casts".to_owned(),
-    ];
-    format!("builtin.module({})", passes.join(","))
+    format!("builtin.module({})", if index_bits == 64 { WIDE } else { NARROW }.join(","))
 }
+
+/// arith-expand does floordivsi, ceildivsi, bf16 casts, min and max that propagate NaN.
+const WIDE: &[&str] = &[
+    "arith-expand{include-bf16=true}",
+    "convert-scf-to-cf",
+    "convert-vector-to-llvm{reassociate-fp-reductions=false}",
+    "expand-strided-metadata",
+    "lower-affine",
+    "convert-ub-to-llvm",
+    "convert-math-to-llvm",
+    "finalize-memref-to-llvm",
+    "convert-arith-to-llvm",
+    "convert-index-to-llvm",
+    "convert-cf-to-llvm",
+    "reconcile-unrealized-casts",
+];
+
+/// convert-vector-to-llvm knows 64-bit indices only, so all dialects convert at once, with the width that the
+/// module's data layout states.
+const NARROW: &[&str] = &[
+    "arith-expand{include-bf16=true}",
+    "convert-scf-to-cf",
+    "expand-strided-metadata",
+    "lower-affine",
+    "convert-to-llvm{dynamic=true}",
+    "reconcile-unrealized-casts",
+];

@@ -44,7 +44,7 @@ pub struct Capabilities {
     pub f16_casts: bool,
     /// f64 arithmetic.
     pub f64: bool,
-    /// Division of 64-bit integers.
+    /// Division of 64-bit integers and their casts to and from floats.
     pub i64_division: bool,
 }
 
@@ -67,7 +67,9 @@ pub struct Target {
     pub vector_bits: u32,
     /// How many vector registers there are.
     pub vector_registers: u32,
-    /// Width of `index` and of pointers: 64 or 32.
+    /// Width of pointers: 64 or 32.
+    pub pointer_bits: u32,
+    /// Width of `index` in MLIR: 64 wherever 64-bit integers are native, else 32.
     pub index_bits: u32,
     /// What needs no expansion.
     pub can: Capabilities,

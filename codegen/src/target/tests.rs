@@ -10,7 +10,7 @@ fn every_named_target_has_a_back_end_of_its_pointer_width() {
         let target = Target::named(name).unwrap();
         let machine = target.machine(OptimizationLevel::Default).unwrap_or_else(|error| panic!("{error}"));
         let pointer = machine.get_target_data().get_pointer_byte_size(None);
-        assert_eq!(pointer * 8, target.index_bits, "{name}");
+        assert_eq!(pointer * 8, target.pointer_bits, "{name}");
     }
 }
 
