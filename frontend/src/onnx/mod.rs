@@ -20,6 +20,7 @@ pub mod proto;
 mod constant;
 pub mod external;
 mod function;
+mod inline;
 mod order;
 mod resolve;
 mod scope;

@@ -48,7 +48,7 @@ impl fmt::Display for NodeLabel {
 pub struct Problem {
     pub kind: ProblemKind,
     pub message: String,
-    pub node: Option<NodeLabel>,
+    pub node: Option<Box<NodeLabel>>,
     /// What the user could do.
     pub help: Option<String>,
 }
@@ -60,7 +60,7 @@ impl Problem {
 
     /// Says which node it is about, unless that is known already.
     pub fn at(mut self, node: &NodeLabel) -> Self {
-        self.node.get_or_insert_with(|| node.clone());
+        self.node.get_or_insert_with(|| Box::new(node.clone()));
         self
     }
 

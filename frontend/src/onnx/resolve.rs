@@ -1,5 +1,5 @@
-//! From messages to a [`Model`]: numbers every value, follows names through scopes, inlines model-local
-//! functions and turns `Constant` nodes into constants.
+//! From messages to a [`Model`]: numbers every value, follows names through scopes, has calls of model-local
+//! functions inlined (`inline.rs`) and turns `Constant` nodes into constants.
 //!
 //! Graphs in attributes are queued and function bodies kept on a stack of this module's own, so nothing here
 //! recurses by how deep a file nests.
@@ -13,12 +13,13 @@ use prost::bytes::Bytes;
 
 use super::attribute::{self, Attribute};
 use super::external::ExternalFiles;
-use super::function::{Context, Frame, FrameId, Functions, MAX_CALL_DEPTH, MAX_EXPANSION_BYTES};
+use super::function::{Context, Frame, FrameId, Functions};
+use super::inline::Call;
 use super::model::{Graph, GraphId, Input, Model, Node, Output, Value, ValueId};
-use super::opset::{self, ONNX_DOMAIN, OPSETS, Opsets, canonical_domain};
+use super::opset::{self, ONNX_DOMAIN, Opsets, canonical_domain};
 use super::problem::{NodeLabel, Problem, ProblemKind, Problems};
 use super::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
-use super::scope::{ScopeId, Scopes};
+use super::scope::Scopes;
 use super::tensor::Tensor;
 use super::types::{self, ValueType};
 use super::{constant, order, sparse, tensor};
@@ -85,26 +86,26 @@ pub(super) fn resolve(proto: ModelProto, files: ExternalFiles) -> Result<Model, 
     })
 }
 
-struct Resolver {
-    problems: Problems,
+pub(super) struct Resolver {
+    pub(super) problems: Problems,
     files: ExternalFiles,
-    functions: Functions,
-    graphs: Vec<Graph>,
+    pub(super) functions: Functions,
+    pub(super) graphs: Vec<Graph>,
     values: Vec<Value>,
-    scopes: Scopes,
-    frames: Vec<Frame>,
+    pub(super) scopes: Scopes,
+    pub(super) frames: Vec<Frame>,
     /// Graphs of attributes that have an id but aren't read yet, with the node they belong to.
     pending: VecDeque<(Bytes, Context, NodeLabel)>,
-    expanded_bytes: usize,
+    pub(super) expanded_bytes: usize,
     /// Off after the first call that can't be inlined: the rest would only repeat the problem.
-    inlining: bool,
+    pub(super) inlining: bool,
 }
 
 /// A node list that is being read.
-struct Body {
-    nodes: Rc<[NodeProto]>,
-    next: usize,
-    ctx: Context,
+pub(super) struct Body {
+    pub nodes: Rc<[NodeProto]>,
+    pub next: usize,
+    pub ctx: Context,
 }
 
 impl Resolver {
@@ -216,7 +217,12 @@ impl Resolver {
     }
 
     /// Names what the nodes of one list define; `bound` has those names that stand for a value already.
-    fn declare_outputs(&mut self, nodes: &[NodeProto], bound: &IndexMap<&str, ValueId>, ctx: Context) {
+    pub(super) fn declare_outputs(
+        &mut self,
+        nodes: &[NodeProto],
+        bound: &IndexMap<&str, ValueId>,
+        ctx: Context,
+    ) {
         for (index, node) in nodes.iter().enumerate() {
             for name in node.output.iter().filter(|name| !name.is_empty()) {
                 let value = match bound.get(name.as_str()) {
@@ -311,12 +317,12 @@ impl Resolver {
         attributes
     }
 
-    fn located(&self, problem: Problem, attribute: &str, label: &NodeLabel) -> Problem {
+    pub(super) fn located(&self, problem: Problem, attribute: &str, label: &NodeLabel) -> Problem {
         problem.context(format!("attribute `{attribute}`")).at(label)
     }
 
     /// Where the value of an attribute is: with itself, or with the call of the function that it is in.
-    fn follow(&self, proto: &AttributeProto, ctx: Context) -> Result<Followed, Problem> {
+    pub(super) fn follow(&self, proto: &AttributeProto, ctx: Context) -> Result<Followed, Problem> {
         let Some(reference) = proto.ref_attr_name.as_deref().filter(|name| !name.is_empty()) else {
             return Ok(Followed::Own);
         };
@@ -407,164 +413,9 @@ impl Resolver {
 }
 
 /// Where [`Resolver::follow`] found the value of an attribute.
-enum Followed {
+pub(super) enum Followed {
     Own,
     Given(Rc<AttributeProto>, Context),
     /// It refers to an attribute of the function that the call leaves out: the node doesn't have it either.
     NotGiven,
-}
-
-/// A node that calls a function, with its names resolved.
-struct Call<'a> {
-    node: &'a NodeProto,
-    label: NodeLabel,
-    inputs: Vec<Option<ValueId>>,
-    outputs: Vec<Option<ValueId>>,
-}
-
-/// Inlining.
-impl Resolver {
-    /// Binds the inputs, outputs and attributes of a call and gives the function's body.
-    fn call(&mut self, number: usize, call: Call<'_>, ctx: Context) -> Option<Body> {
-        if !self.inlining {
-            return None;
-        }
-        let checked = self.check_call(number, &call, ctx);
-        self.problems.check(checked.map_err(|problem| problem.at(&call.label)))?;
-        let scope = self.scopes.add(None);
-        let body_ctx = Context { frame: self.add_frame(number, &call, scope, ctx), scope, ..ctx };
-        let function = self.functions.get(number);
-        for (index, name) in function.inputs.iter().enumerate() {
-            if !self.scopes.declare(body_ctx.scope, name, call.inputs.get(index).copied().flatten()) {
-                let message = format!("function {} has two inputs `{name}`", function.title);
-                self.problems.push(Problem::new(ProblemKind::Name, message).at(&call.label));
-            }
-        }
-        let nodes = Rc::clone(&function.nodes);
-        let results: Vec<(String, ValueId)> = function
-            .outputs
-            .iter()
-            .zip(&call.outputs)
-            .filter_map(|(name, value)| Some((name.clone(), (*value)?)))
-            .collect();
-        let mut bound = IndexMap::new();
-        for (name, value) in &results {
-            bound.entry(name.as_str()).or_insert(*value);
-        }
-        self.declare_outputs(&nodes, &bound, body_ctx);
-        for (name, value) in &results {
-            self.bind_result(name, *value, &call.label, body_ctx);
-        }
-        Some(Body { nodes, next: 0, ctx: body_ctx })
-    }
-
-    /// Refuses calls that don't fit the function, and those whose expansion would not end or not fit.
-    fn check_call(&mut self, number: usize, call: &Call<'_>, ctx: Context) -> Result<(), Problem> {
-        let function = self.functions.get(number);
-        for (given, most, role) in [
-            (call.inputs.len(), function.inputs.len(), "inputs"),
-            (call.outputs.len(), function.outputs.len(), "outputs"),
-        ] {
-            if given > most {
-                return Err(Problem::new(
-                    ProblemKind::Node,
-                    format!("has {given} {role}, but function {} has {most}", function.title),
-                ));
-            }
-        }
-        let callers = self.callers(ctx);
-        if let Some(last) = callers.iter().position(|&caller| caller == number) {
-            self.inlining = false;
-            let cycle: Vec<&str> = std::iter::once(number)
-                .chain(callers[..=last].iter().copied())
-                .rev()
-                .map(|number| self.functions.get(number).title.as_str())
-                .collect();
-            return Err(Problem::new(
-                ProblemKind::Cycle,
-                format!("functions call each other without end: {}", cycle.join(" -> ")),
-            ));
-        }
-        let prefix = self.frames[ctx.frame.0 as usize].prefix.len() + call.label.name.len();
-        self.expanded_bytes = self
-            .expanded_bytes
-            .saturating_add(function.expansion_bytes)
-            .saturating_add(prefix.saturating_mul(2 * function.nodes.len() + 1));
-        if self.expanded_bytes > MAX_EXPANSION_BYTES || callers.len() >= MAX_CALL_DEPTH {
-            self.inlining = false;
-            return Err(Problem::new(
-                ProblemKind::Limit,
-                format!(
-                    "inlining function {} makes the model larger than this reader allows",
-                    function.title
-                ),
-            )
-            .help("simplify the model's functions"));
-        }
-        Ok(())
-    }
-
-    /// The functions whose bodies are around `ctx`, innermost first.
-    fn callers(&self, ctx: Context) -> Vec<usize> {
-        let mut callers = Vec::new();
-        let mut frame = ctx.frame;
-        while let Some((number, caller)) = self.frames[frame.0 as usize].call {
-            callers.push(number);
-            frame = caller;
-        }
-        callers
-    }
-
-    fn add_frame(&mut self, number: usize, call: &Call<'_>, scope: ScopeId, ctx: Context) -> FrameId {
-        let frame = FrameId(self.frames.len() as u32);
-        let mut attributes = IndexMap::new();
-        for proto in &call.node.attribute {
-            let name = proto.name.clone().unwrap_or_default();
-            let followed =
-                self.follow(proto, ctx).map_err(|problem| self.located(problem, &name, &call.label));
-            match self.problems.check(followed) {
-                Some(Followed::Own) => attributes.insert(name, (Rc::new(proto.clone()), ctx)),
-                Some(Followed::Given(value, origin)) => attributes.insert(name, (value, origin)),
-                Some(Followed::NotGiven) | None => continue,
-            };
-        }
-        let function = self.functions.get(number);
-        for default in &function.defaults {
-            let name = default.name.clone().unwrap_or_default();
-            attributes.entry(name).or_insert_with(|| (Rc::clone(default), Context { frame, scope, ..ctx }));
-        }
-        self.frames.push(Frame {
-            call: Some((number, ctx.frame)),
-            opsets: Rc::clone(&function.opsets),
-            attributes,
-            prefix: format!("{}/", call.label.name),
-        });
-        frame
-    }
-
-    /// Makes `value`, an output of the call, what `name` is in the body. No node of the body defines it where
-    /// the function passes an input through or names an output twice: then a copy does.
-    fn bind_result(&mut self, name: &str, value: ValueId, label: &NodeLabel, ctx: Context) {
-        match self.scopes.own(ctx.scope, name).flatten() {
-            Some(defined) if defined == value => {}
-            Some(source) => self.graphs[ctx.graph.0 as usize].nodes.push(Node {
-                label: NodeLabel {
-                    op_type: "Identity".into(),
-                    domain: ONNX_DOMAIN.into(),
-                    opset: *OPSETS.end(),
-                    ..label.clone()
-                },
-                inputs: vec![Some(source)],
-                outputs: vec![Some(value)],
-                attributes: IndexMap::new(),
-            }),
-            None => self.problems.push(
-                Problem::new(
-                    ProblemKind::Name,
-                    format!("the function's output `{name}` is not defined in its body"),
-                )
-                .at(label),
-            ),
-        }
-    }
 }
