@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tcc_codegen::compile::OptLevel;
 use tcc_codegen::mlir::{Buffer, Function, Session, module_text, to_llvm_dialect};
-use tcc_codegen::{Emit, Options, Target, compile_in};
+use tcc_codegen::{Emit, Options, Target, compile_image, compile_in};
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -25,6 +25,20 @@ fn main() {
             let options = Options { opt, verify: false, ..Options::new(std::slice::from_ref(&emit)) };
             let name = format!("all of it, {opt:?}, {emit:?}");
             timed(&name, || compile_in(&session, &text, &target, &options)).expect("it compiles");
+        }
+    }
+    in_parts(&functions, &target);
+}
+
+fn in_parts(functions: &[Function], target: &Target) {
+    let options = Options { verify: false, ..Options::new(&[]) };
+    for parts in [1, 2, 4, 8] {
+        let size = functions.len().div_ceil(parts).max(1);
+        let texts: Vec<_> =
+            functions.chunks(size).map(|part| module_text("", part, target.index_bits)).collect();
+        for threads in [1, 2, 4] {
+            let name = format!("{parts} modules, {threads} threads");
+            timed(&name, || compile_image(&texts, target, &options, threads)).expect("it compiles");
         }
     }
 }

@@ -9,9 +9,11 @@ pub mod image;
 pub mod llvm;
 pub mod machine;
 pub mod mlir;
+pub mod parallel;
 pub mod target;
 
 pub use compile::{Artifacts, Emit, OptLevel, Options, compile_in, compile_module};
 pub use error::{Error, MlirMessage};
 pub use machine::Machine;
+pub use parallel::{compile_all, compile_image};
 pub use target::Target;

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use tcc_codegen::image::Image;
 use tcc_codegen::mlir::{Buffer, Function, module_text};
-use tcc_codegen::{Emit, Error, Target, compile_module};
+use tcc_codegen::{Emit, Error, Options, Target, compile_image, compile_module};
 
 type Kernel = unsafe extern "C" fn(*const *mut c_void, *const i64, i64, i64, *mut c_void) -> i32;
 
@@ -297,4 +297,29 @@ fn mistakes_in_text_are_errors_with_a_line() {
 fn compiles_the_same_bytes_twice() {
     let compile = || compile(&[kernel("add", &[F32, F32, F32], 0, ADD)]).image.clone();
     assert_eq!(compile(), compile());
+}
+
+#[test]
+fn modules_compiled_on_threads_join_into_one_image() {
+    let host = Target::host().unwrap();
+    let one = |name: &str, constant: f32| {
+        let body = format!(
+            "
+    %k = arith.constant dense<{constant:?}> : vector<8xf32>
+    vector.store %k, %b0[%begin] : memref<?xf32>, vector<8xf32>"
+        );
+        module_text("", &[kernel(name, &[F32], 0, &body)], host.index_bits)
+    };
+    let texts: Vec<_> = (0..5).map(|i| one(&format!("k{i}"), i as f32 + 0.5)).collect();
+    let options = Options::new(&[]);
+    let image = compile_image(&texts, &host, &options, 3).unwrap();
+    assert_eq!(image, compile_image(&texts, &host, &options, 1).unwrap());
+    let mapped = Mapped::new(image);
+    for i in 0..5 {
+        let mut y = [0f32; 8];
+        assert_eq!(mapped.call(&format!("k{i}"), &[pointer(&mut y)], &[], 0..1), 0);
+        assert_eq!(y, [i as f32 + 0.5; 8]);
+    }
+    let twice = [texts[0].clone(), texts[0].clone()];
+    assert!(compile_image(&twice, &host, &options, 2).unwrap_err().to_string().contains("k0"));
 }

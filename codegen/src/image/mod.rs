@@ -69,6 +69,23 @@ impl Image {
         let entries = entries(&file, &offsets)?;
         Ok(Self { bytes, entries })
     }
+
+    /// One image of several, each at a multiple of [`Image::ALIGN`]. No two may export the same name.
+    pub fn join(images: impl IntoIterator<Item = Self>) -> Result<Self, Error> {
+        let mut joined = Self { bytes: Vec::new(), entries: BTreeMap::new() };
+        for image in images {
+            let base = joined.bytes.len().next_multiple_of(Self::ALIGN as usize);
+            joined.bytes.resize(base, 0);
+            joined.bytes.extend_from_slice(&image.bytes);
+            for (name, offset) in image.entries {
+                if joined.entries.contains_key(&name) {
+                    return Err(Error::Object(format!("two modules export `{name}`")));
+                }
+                joined.entries.insert(name, base as u64 + offset);
+            }
+        }
+        Ok(joined)
+    }
 }
 
 type Offsets = HashMap<SectionIndex, u64>;
