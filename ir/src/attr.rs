@@ -5,7 +5,7 @@
 
 use crate::graph::Graph;
 use crate::tensor::Tensor;
-use crate::types::{DType, Dim};
+use crate::types::{DType, Dim, Type};
 use std::fmt;
 
 /// An attribute in its general form, as the text form shows it.
@@ -16,6 +16,7 @@ pub enum Attr {
     Bool(bool),
     Dim(Dim),
     DType(DType),
+    Type(Type),
     /// A bare word: the name of an enum's variant.
     Word(&'static str),
     /// A word that came from text; compares to `Word` by content.
@@ -252,6 +253,21 @@ impl AttrValue for Dim {
     }
     fn map_dims(&mut self, f: &mut dyn FnMut(&Dim) -> Dim) {
         *self = f(self);
+    }
+}
+
+impl AttrValue for Type {
+    fn to_attr(&self) -> Attr {
+        Attr::Type(self.clone())
+    }
+    fn from_attr(attr: &Attr) -> Result<Self, String> {
+        match attr {
+            Attr::Type(t) => Ok(t.clone()),
+            _ => Err("expected a type".to_string()),
+        }
+    }
+    fn map_dims(&mut self, f: &mut dyn FnMut(&Dim) -> Dim) {
+        Type::map_dims(self, f);
     }
 }
 
