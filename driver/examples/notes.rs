@@ -3,8 +3,11 @@
 //! Two of the model's outputs are posteriograms f32 [windows, 172 frames, 88 keys]: how likely a key sounds, and how likely it is struck.
 //! A note starts where the second has a peak and lasts while the first stays high.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, ensure};
-use npyz::npz::NpzArchive;
+use tcc::npy;
+use tcc_ir::Tensor;
 
 const SOUNDING: &str = "StatefulPartitionedCall:1";
 const STRUCK: &str = "StatefulPartitionedCall:2";
@@ -16,16 +19,16 @@ const LOWEST_KEY: usize = 21;
 const FRAME_SECONDS: f64 = 256.0 / 22050.0;
 const WINDOW_SECONDS: f64 = 43844.0 / 22050.0;
 
-const STRUCK_THRESHOLD: f32 = 0.5;
-const SOUNDING_THRESHOLD: f32 = 0.3;
+const STRUCK_THRESHOLD: f64 = 0.5;
+const SOUNDING_THRESHOLD: f64 = 0.3;
 /// Shorter ones (under 0.1 s) are overtones that flare up when a key is struck.
 const SHORTEST_NOTE: usize = 8;
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).context("usage: notes OUT.npz")?;
-    let mut archive = NpzArchive::open(&path).with_context(|| format!("cannot read {path:?}"))?;
-    let sounding = posteriogram(&mut archive, SOUNDING)?;
-    let struck = posteriogram(&mut archive, STRUCK)?;
+    let path: PathBuf = std::env::args_os().nth(1).context("usage: notes OUT.npz")?.into();
+    let outputs = npy::read_npz(&path)?;
+    let sounding = posteriogram(&outputs, SOUNDING)?;
+    let struck = posteriogram(&outputs, STRUCK)?;
     ensure!(sounding.len() == struck.len(), "the two posteriograms differ in size");
     let notes = decode(&sounding, &struck);
     for note in &notes {
@@ -36,14 +39,11 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn posteriogram<R: std::io::Read + std::io::Seek>(
-    archive: &mut NpzArchive<R>,
-    name: &str,
-) -> Result<Vec<f32>> {
-    let array = archive.by_name(name)?.with_context(|| format!("no array {name}"))?;
-    let shape = array.shape().to_vec();
-    ensure!(shape[1..] == [FRAMES as u64, KEYS as u64], "{name} has shape {shape:?}");
-    Ok(array.into_vec()?)
+fn posteriogram(outputs: &[(String, Tensor)], name: &str) -> Result<Vec<f64>> {
+    let (_, tensor) =
+        outputs.iter().find(|(known, _)| known == name).with_context(|| format!("no output {name}"))?;
+    ensure!(matches!(tensor.shape(), [_, FRAMES, KEYS]), "{name} has shape {:?}", tensor.shape());
+    Ok(tensor.floats())
 }
 
 #[derive(Debug, PartialEq)]
@@ -54,7 +54,7 @@ struct Note {
 }
 
 /// The notes of all windows, in order of time, then pitch.
-fn decode(sounding: &[f32], struck: &[f32]) -> Vec<Note> {
+fn decode(sounding: &[f64], struck: &[f64]) -> Vec<Note> {
     let mut notes = Vec::new();
     let windows = sounding.chunks_exact(FRAMES * KEYS).zip(struck.chunks_exact(FRAMES * KEYS));
     for (window, (sounding, struck)) in windows.enumerate() {

@@ -3,11 +3,11 @@
 //! Each note is a struck string as simple as can be: five harmonics that fade.
 
 use std::f32::consts::TAU;
-use std::fs::File;
-use std::io::BufWriter;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use npyz::WriterBuilder;
+use tcc::npy;
+use tcc_ir::{DType, Tensor};
 
 const SAMPLE_RATE: f32 = 22050.0;
 /// Samples in the one window the model looks at, a little under two seconds.
@@ -17,13 +17,9 @@ const SCALE: [u8; 8] = [60, 62, 64, 65, 67, 69, 71, 72];
 const NOTE_SECONDS: f32 = 0.24;
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).context("usage: scale OUT.npy")?;
-    let file = BufWriter::new(File::create(&path).with_context(|| format!("cannot write {path:?}"))?);
-    let shape = [1, WINDOW as u64, 1];
-    let mut npy = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(file).begin_nd()?;
-    npy.extend((0..WINDOW).map(sample))?;
-    npy.finish()?;
-    Ok(())
+    let path: PathBuf = std::env::args_os().nth(1).context("usage: scale OUT.npy")?.into();
+    let samples = (0..WINDOW).map(|index| f64::from(sample(index)));
+    npy::write_file(&path, &Tensor::from_floats(DType::F32, vec![1, WINDOW, 1], samples))
 }
 
 /// The sound at sample `index`; silence after the last note.
