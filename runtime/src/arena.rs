@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn placed_items_stay_and_are_avoided() {
-        let items = [Item { fixed: Some(64), ..item(64, 0, 3) }, item(64, 2, 2), item(100, 1, 2), item(500, 4, 4)];
+        let items =
+            [Item { fixed: Some(64), ..item(64, 0, 3) }, item(64, 2, 2), item(100, 1, 2), item(500, 4, 4)];
         let (offsets, size) = plan(&items, 64).unwrap();
         assert_disjoint(&items, &offsets, size);
         assert_eq!(offsets[0], 64);

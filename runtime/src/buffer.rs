@@ -42,7 +42,8 @@ impl Buffer {
         }
         let no_memory = || Error::Memory { place: place.into(), bytes };
         let wanted = usize::try_from(bytes).ok().and_then(|n| n.checked_next_multiple_of(ALIGN));
-        let layout = Layout::from_size_align(wanted.ok_or_else(no_memory)?, ALIGN).map_err(|_| no_memory())?;
+        let layout =
+            Layout::from_size_align(wanted.ok_or_else(no_memory)?, ALIGN).map_err(|_| no_memory())?;
         // SAFETY: the layout's size isn't zero: `bytes` is above the capacity.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(no_memory)?;
         // SAFETY: both blocks are at least the old capacity long, and distinct.

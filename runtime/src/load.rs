@@ -29,8 +29,14 @@ pub struct Package {
 
 enum Weights {
     /// In the package file, from this offset on.
-    Mapped { offset: usize, len: usize },
-    Owned { buffer: Buffer, len: usize },
+    Mapped {
+        offset: usize,
+        len: usize,
+    },
+    Owned {
+        buffer: Buffer,
+        len: usize,
+    },
 }
 
 impl fmt::Debug for Package {
@@ -61,7 +67,8 @@ impl Package {
         } else {
             Map::executable_copy(&map.bytes()[at as usize..][..bytes]).map_err(io)?
         };
-        let weights = Weights::Mapped { offset: header.weights.offset as usize, len: header.weights.len as usize };
+        let weights =
+            Weights::Mapped { offset: header.weights.offset as usize, len: header.weights.len as usize };
         Self::assemble(manifest, section, Some(code), weights, Some((map, header)))
     }
 
@@ -144,7 +151,9 @@ impl Package {
             (Weights::Mapped { offset, len }, Some((map, _))) => &map.bytes()[*offset..][..*len],
             (Weights::Mapped { .. }, None) => &[],
             // SAFETY: the buffer was filled with `len` bytes and isn't written any more.
-            (Weights::Owned { buffer, len }, _) => unsafe { std::slice::from_raw_parts(buffer.as_ptr(), *len) },
+            (Weights::Owned { buffer, len }, _) => unsafe {
+                std::slice::from_raw_parts(buffer.as_ptr(), *len)
+            },
         }
     }
 

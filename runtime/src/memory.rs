@@ -29,7 +29,10 @@ impl Place {
 
     pub fn overlaps(self, other: Place) -> bool {
         let end = |place: Place| place.start as usize + place.bytes;
-        self.bytes > 0 && other.bytes > 0 && (self.start as usize) < end(other) && (other.start as usize) < end(self)
+        self.bytes > 0
+            && other.bytes > 0
+            && (self.start as usize) < end(other)
+            && (other.start as usize) < end(self)
     }
 }
 
@@ -80,7 +83,13 @@ impl Memory {
             let rank = |value: ValueId| manifest.values[value.index()].dims.len();
             values
                 .into_iter()
-                .map(|v| Port { caller: None, own: Buffer::new(), object: None, bound: false, shape: Vec::with_capacity(rank(v)) })
+                .map(|v| Port {
+                    caller: None,
+                    own: Buffer::new(),
+                    object: None,
+                    bound: false,
+                    shape: Vec::with_capacity(rank(v)),
+                })
                 .collect()
         };
         let late = late_exprs(manifest);
@@ -105,8 +114,7 @@ impl Memory {
         for at in 0..self.places.len() {
             let value = ValueId(at as u32);
             // A value that has no place now may belong to a branch that isn't taken: the error comes with its use.
-            self.places[at] =
-                if self.dynamic[at] { None } else { self.resolve(package, value).ok() };
+            self.places[at] = if self.dynamic[at] { None } else { self.resolve(package, value).ok() };
         }
     }
 
@@ -150,7 +158,10 @@ impl Memory {
                 let offset = self.exprs.require(byte_offset, name)?;
                 let offset = usize::try_from(offset).ok().filter(|&offset| offset <= base.bytes);
                 let Some(offset) = offset else {
-                    return Err(Error::Size { place: name(), cause: "it starts outside of what it's a part of".into() });
+                    return Err(Error::Size {
+                        place: name(),
+                        cause: "it starts outside of what it's a part of".into(),
+                    });
                 };
                 (base.start.wrapping_add(offset), base.bytes - offset)
             }
@@ -171,7 +182,9 @@ impl Memory {
             match manifest.values[value.index()].storage {
                 Storage::Alias { of, .. } => value = of,
                 Storage::Late { slot } => return Some(Growable::Late(slot)),
-                Storage::Output(i) if self.outputs[i as usize].caller.is_none() => return Some(Growable::Output(i)),
+                Storage::Output(i) if self.outputs[i as usize].caller.is_none() => {
+                    return Some(Growable::Output(i));
+                }
                 _ => return None,
             }
         }
@@ -194,11 +207,19 @@ impl Memory {
             Storage::Strings(_) => self.strings.get(&id),
             _ => None,
         };
-        object.ok_or_else(|| Error::Internal { cause: format!("{} is used before it is made", value_name(value, id)) })
+        object.ok_or_else(|| Error::Internal {
+            cause: format!("{} is used before it is made", value_name(value, id)),
+        })
     }
 
     /// Stores an object of the value's kind; dims that are symbols of `sets` take the object's sizes.
-    pub fn set_object(&mut self, manifest: &Manifest, id: ValueId, object: Object, sets: &[SymbolId]) -> Result<()> {
+    pub fn set_object(
+        &mut self,
+        manifest: &Manifest,
+        id: ValueId,
+        object: Object,
+        sets: &[SymbolId],
+    ) -> Result<()> {
         let value = &manifest.values[id.index()];
         if !has_kind(&object, value.form, value.dtype) {
             let cause = format!("{} would become another kind of object", value_name(value, id));
@@ -210,7 +231,11 @@ impl Memory {
         match value.storage {
             Storage::Object { slot } => self.objects[slot as usize] = Some(object),
             Storage::Output(i) => self.outputs[i as usize].object = Some(object),
-            _ => return Err(Error::Internal { cause: format!("{} can't hold an object", value_name(value, id)) }),
+            _ => {
+                return Err(Error::Internal {
+                    cause: format!("{} can't hold an object", value_name(value, id)),
+                });
+            }
         }
         Ok(())
     }

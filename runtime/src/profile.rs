@@ -34,7 +34,9 @@ struct Counter {
 
 impl Profile {
     pub fn new(manifest: &Manifest) -> Profile {
-        Profile { blocks: manifest.blocks.iter().map(|block| vec![Counter::default(); block.steps.len()]).collect() }
+        Profile {
+            blocks: manifest.blocks.iter().map(|block| vec![Counter::default(); block.steps.len()]).collect(),
+        }
     }
 
     pub fn add(&mut self, block: usize, step: usize, time: Duration, flops: u64, bytes: u64) {

@@ -49,7 +49,8 @@ impl Routine for LabelEncoder {
         let Some(dtype) = call.output_dtype(0) else { return Ok(()) };
         match (&self.values, &self.default) {
             (Labels::Strings(values), Labels::Strings(default)) => {
-                let labels = rows.iter().map(|&row| choose(row, values, default).cloned()).collect::<Outcome<_>>()?;
+                let labels =
+                    rows.iter().map(|&row| choose(row, values, default).cloned()).collect::<Outcome<_>>()?;
                 call.set(0, crate::object::Object::Tensor(Tensor::strings(shape.to_vec(), labels)))
             }
             (Labels::Integers(values), Labels::Integers(default)) => {

@@ -38,10 +38,10 @@ pub(crate) use number::integers;
 pub use optional::{OptionalGetElement, OptionalHasElement, OptionalWrap};
 pub use random::{Bernoulli, Multinomial, RandomNormal, RandomUniform};
 pub use sequence::{
-    ConcatFromSequence, SequenceAt, SequenceConstruct, SequenceEmpty, SequenceErase, SequenceInsert, SequenceLength,
-    SplitToSequence,
+    ConcatFromSequence, SequenceAt, SequenceConstruct, SequenceEmpty, SequenceErase, SequenceInsert,
+    SequenceLength, SplitToSequence,
 };
-pub use string_cast::{StringToNumber, NumberToString};
+pub use string_cast::{NumberToString, StringToNumber};
 pub use string_concat::StringConcat;
 pub use string_equal::StringEqual;
 pub use string_normalizer::{CaseChange, StringNormalizer};
@@ -165,4 +165,3 @@ fn split_at_axis(shape: &[i64], axis: usize) -> (usize, usize, usize) {
     let product = |dims: &[i64]| dims.iter().product::<i64>() as usize;
     (product(&shape[..axis]), shape[axis] as usize, product(&shape[axis + 1..]))
 }
-

@@ -41,7 +41,12 @@ impl Routine for NonMaxSuppression {
             return Err(format!("boxes are {:?} and scores {:?}", boxes.shape, scores.shape).into());
         }
         let scalar = |index| -> Outcome<Option<f32>> {
-            Ok(call.optional(index)?.map(|input| floats(&input)).transpose()?.and_then(|mut all| all.next()).map(|x| x as f32))
+            Ok(call
+                .optional(index)?
+                .map(|input| floats(&input))
+                .transpose()?
+                .and_then(|mut all| all.next())
+                .map(|x| x as f32))
         };
         let most = match call.optional(2)? {
             Some(_) => usize::try_from(call.integer(2)?).unwrap_or(0),
@@ -51,7 +56,8 @@ impl Routine for NonMaxSuppression {
         let score_limit = scalar(4)?;
         let boxes: Vec<f32> = floats(&boxes)?.map(|x| x as f32).collect();
         let scores: Vec<f32> = floats(&scores)?.map(|x| x as f32).collect();
-        let corners: Vec<Corners> = boxes.chunks_exact(4).map(|b| self.corners([b[0], b[1], b[2], b[3]])).collect();
+        let corners: Vec<Corners> =
+            boxes.chunks_exact(4).map(|b| self.corners([b[0], b[1], b[2], b[3]])).collect();
 
         let n = n as usize;
         let mut kept: Vec<[i64; 3]> = Vec::new();

@@ -143,7 +143,9 @@ impl Routine for ConcatFromSequence {
             let matches = tensor.shape.len() == rank
                 && (0..rank).all(|at| !self.new_axis && at == axis || tensor.shape[at] == shape[at]);
             if !matches {
-                return Err(format!("tensors of {:?} and {:?} can't be joined", first.shape, tensor.shape).into());
+                return Err(
+                    format!("tensors of {:?} and {:?} can't be joined", first.shape, tensor.shape).into()
+                );
             }
             total += if self.new_axis { 1 } else { tensor.shape[axis] };
         }
@@ -162,7 +164,10 @@ impl Routine for ConcatFromSequence {
 }
 
 /// Interleaves the `outer` rows of all parts.
-fn join<'a, T: Clone + 'a>(parts: impl Iterator<Item = Option<&'a [T]>> + Clone, outer: usize) -> Outcome<Vec<T>> {
+fn join<'a, T: Clone + 'a>(
+    parts: impl Iterator<Item = Option<&'a [T]>> + Clone,
+    outer: usize,
+) -> Outcome<Vec<T>> {
     let mut joined = Vec::new();
     for row in 0..outer {
         for part in parts.clone() {
@@ -191,7 +196,8 @@ impl Routine for SplitToSequence {
             }
             Some(split) => integers(split)?.collect(),
         };
-        let total = sizes.iter().try_fold(0i64, |sum, &size| if size < 0 { None } else { sum.checked_add(size) });
+        let total =
+            sizes.iter().try_fold(0i64, |sum, &size| if size < 0 { None } else { sum.checked_add(size) });
         if total != Some(n) {
             return Err(format!("parts of sizes {sizes:?} don't make up {n}").into());
         }

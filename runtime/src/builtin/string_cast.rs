@@ -58,7 +58,9 @@ impl Routine for NumberToString {
         let input = call.tensor(0)?;
         let texts = match input.dtype {
             // The shortest text of a float depends on its width.
-            DType::F32 | DType::F16 | DType::BF16 => floats(&input)?.map(|x| float_text(&(x as f32).to_string(), x)).collect(),
+            DType::F32 | DType::F16 | DType::BF16 => {
+                floats(&input)?.map(|x| float_text(&(x as f32).to_string(), x)).collect()
+            }
             DType::F64 => floats(&input)?.map(|x| float_text(&x.to_string(), x)).collect(),
             DType::U64 => {
                 let number = |b: &[u8]| u64::from_ne_bytes(super::number::array(b)).to_string();

@@ -131,7 +131,13 @@ impl TfIdfVectorizer {
             let column = self.ngram_indexes[number] as usize;
             row[column] += match self.mode {
                 TfIdfMode::Tf => count as f32,
-                TfIdfMode::Idf => if count > 0 { weight } else { 0.0 },
+                TfIdfMode::Idf => {
+                    if count > 0 {
+                        weight
+                    } else {
+                        0.0
+                    }
+                }
                 TfIdfMode::TfIdf => count as f32 * weight,
             };
         }

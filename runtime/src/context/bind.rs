@@ -108,7 +108,8 @@ impl Context {
             items.push(Item { bytes, first, last, fixed: fixed.map(|region| region.offset) });
         }
         let planned = arena::plan(&items, ALIGN as u64);
-        let (placed, bytes) = planned.ok_or_else(|| Error::Memory { place: "the arena".into(), bytes: u64::MAX })?;
+        let (placed, bytes) =
+            planned.ok_or_else(|| Error::Memory { place: "the arena".into(), bytes: u64::MAX })?;
         let mut offsets = vec![0; manifest.values.len()];
         for (at, offset) in ids.into_iter().zip(placed) {
             offsets[at] = offset;

@@ -117,9 +117,14 @@ impl Context {
     /// Sets input `index` to strings, a sequence or an optional.
     pub fn set_input_object(&mut self, index: usize, object: Object) -> Result<()> {
         let (io, value) = self.input(index)?;
-        if !has_kind(&object, value.form, value.dtype) || value.form == Form::Tensor && value.dtype.size() > 0 {
+        if !has_kind(&object, value.form, value.dtype) || value.form == Form::Tensor && value.dtype.size() > 0
+        {
             let expected = format!("{:?} of {}", value.form, value.dtype);
-            return Err(Error::Type { place: input_name(io), expected, found: "another kind of object".into() });
+            return Err(Error::Type {
+                place: input_name(io),
+                expected,
+                found: "another kind of object".into(),
+            });
         }
         let shape = match &object {
             Object::Tensor(tensor) => tensor.shape.clone(),
@@ -208,7 +213,8 @@ impl Context {
                 && caller.start != place.start
             {
                 if caller.bytes < place.bytes {
-                    let cause = format!("it has {} bytes, the buffer has room for {}", place.bytes, caller.bytes);
+                    let cause =
+                        format!("it has {} bytes, the buffer has room for {}", place.bytes, caller.bytes);
                     return Err(Error::Size { place: format!("output \"{}\"", io.name), cause });
                 }
                 // SAFETY: both are valid for that many bytes; `copy` allows overlap.
@@ -225,7 +231,8 @@ impl Context {
         let value = self.finished_output(index)?;
         let Some(place) = self.results[index] else {
             let name = &self.package.manifest().outputs[index].name;
-            let cause = format!("output \"{name}\" is {:?} of {}; ask for the object", value.form, value.dtype);
+            let cause =
+                format!("output \"{name}\" is {:?} of {}; ask for the object", value.form, value.dtype);
             return Err(Error::Argument { cause });
         };
         // SAFETY: the memory belongs to the context or was promised to it, and nothing writes it while `self` is borrowed.
@@ -242,9 +249,12 @@ impl Context {
 
     fn finished_output(&self, index: usize) -> Result<&Value> {
         let manifest = self.package.manifest();
-        let io = manifest.outputs.get(index).ok_or_else(|| no_such("output", index, manifest.outputs.len()))?;
+        let io =
+            manifest.outputs.get(index).ok_or_else(|| no_such("output", index, manifest.outputs.len()))?;
         if !self.finished {
-            return Err(Error::Unbound { what: format!("output \"{}\" (no run has finished on these inputs)", io.name) });
+            return Err(Error::Unbound {
+                what: format!("output \"{}\" (no run has finished on these inputs)", io.name),
+            });
         }
         Ok(&manifest.values[io.value.index()])
     }
@@ -328,5 +338,8 @@ fn no_such(what: &str, index: usize, count: usize) -> Error {
 /// The caller's memory; an address even for no bytes at all.
 fn caller_place(start: *mut u8, bytes: usize) -> Place {
     let dangling = std::ptr::without_provenance_mut(ALIGN);
-    Place { start: if start.is_null() { dangling } else { start }, bytes: if start.is_null() { 0 } else { bytes } }
+    Place {
+        start: if start.is_null() { dangling } else { start },
+        bytes: if start.is_null() { 0 } else { bytes },
+    }
 }

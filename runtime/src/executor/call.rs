@@ -223,7 +223,11 @@ impl<'a> Call<'a> {
         let manifest = self.package.manifest();
         let value = &manifest.values[id.index()];
         let overlap = || {
-            let cause = format!("result {} of {} overlaps another of its values", value_name(value, id), self.step.op);
+            let cause = format!(
+                "result {} of {} overlaps another of its values",
+                value_name(value, id),
+                self.step.op
+            );
             Error::invalid(self.step.source.clone(), cause)
         };
         let growable = self.memory.growable(manifest, id);
@@ -231,7 +235,9 @@ impl<'a> Call<'a> {
             RawKind::Plain { buffer, .. } => buffer.is_some() && *buffer == growable,
             _ => false,
         };
-        if self.inputs.iter().any(shares) || growable.is_some() && self.outputs.iter().any(|(_, g)| *g == growable) {
+        if self.inputs.iter().any(shares)
+            || growable.is_some() && self.outputs.iter().any(|(_, g)| *g == growable)
+        {
             return Err(overlap().into());
         }
         let place = self.memory.place(self.package, id)?;
@@ -336,11 +342,17 @@ impl Executor<'_> {
         });
         pending.clear();
         let workspace = &mut *self.workspace;
-        (workspace.inputs, workspace.shapes, workspace.outputs, workspace.pending) = (inputs, shapes, outputs, pending);
+        (workspace.inputs, workspace.shapes, workspace.outputs, workspace.pending) =
+            (inputs, shapes, outputs, pending);
         stored
     }
 
-    fn gather_inputs(&mut self, step: &BuiltinStep, inputs: &mut Vec<RawInput>, shapes: &mut Vec<i64>) -> Result<()> {
+    fn gather_inputs(
+        &mut self,
+        step: &BuiltinStep,
+        inputs: &mut Vec<RawInput>,
+        shapes: &mut Vec<i64>,
+    ) -> Result<()> {
         let manifest = self.package.manifest();
         inputs.clear();
         shapes.clear();

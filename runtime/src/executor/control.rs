@@ -62,7 +62,8 @@ impl Executor<'_> {
         sources.clear();
         let taken = (|| {
             for carried in &step.carried {
-                let (next, param) = (&manifest.values[carried.next.index()], &manifest.values[carried.param.index()]);
+                let (next, param) =
+                    (&manifest.values[carried.next.index()], &manifest.values[carried.param.index()]);
                 if is_plain(next) {
                     let source = self.source(carried.next)?;
                     sources.push(Some(source));
@@ -74,7 +75,8 @@ impl Executor<'_> {
                     return Err(Error::Size { place: value_name(param, carried.param), cause });
                 }
                 for (&from, &to) in next.dims.iter().zip(&param.dims) {
-                    if let Some(symbol) = self.memory.exprs.as_symbol(to).filter(|s| carried.sets.contains(s)) {
+                    if let Some(symbol) = self.memory.exprs.as_symbol(to).filter(|s| carried.sets.contains(s))
+                    {
                         let size = self.memory.exprs.require(from, || value_name(next, carried.next))?;
                         sizes.push((symbol, size));
                     }
@@ -148,7 +150,8 @@ impl Executor<'_> {
         };
         let mut strings = Vec::new();
         if count > 0
-            && let Object::Tensor(Tensor { data: Data::Strings(old), .. }) = self.memory.object(manifest, scan.stacked)?
+            && let Object::Tensor(Tensor { data: Data::Strings(old), .. }) =
+                self.memory.object(manifest, scan.stacked)?
         {
             strings.extend_from_slice(old);
         }
@@ -176,7 +179,9 @@ impl Executor<'_> {
             return self.memory.set_object(manifest, scan.stacked, empty, &[]);
         }
         let rows = stacked.dims.first().copied();
-        let found = rows.map(|dim| self.memory.exprs.require(dim, || value_name(stacked, scan.stacked))).transpose()?;
+        let found = rows
+            .map(|dim| self.memory.exprs.require(dim, || value_name(stacked, scan.stacked)))
+            .transpose()?;
         if found == Some(count) {
             return Ok(());
         }

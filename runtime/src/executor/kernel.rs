@@ -40,7 +40,11 @@ impl Executor<'_> {
                 workspace.faults[thread].store(fault, Ordering::Relaxed);
             }
         };
-        if threads == 1 { call(0, 0..tiles) } else { self.pool.run(tiles, &call) }
+        if threads == 1 {
+            call(0, 0..tiles)
+        } else {
+            self.pool.run(tiles, &call)
+        }
 
         // The first thread's fault is that of the lowest tiles, so the answer doesn't depend on timing.
         let faults = self.workspace.faults.iter().map(|fault| fault.swap(0, Ordering::Relaxed));

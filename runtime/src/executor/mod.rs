@@ -101,11 +101,13 @@ impl<'a> Executor<'a> {
         wide[..size].copy_from_slice(element);
         let raw = u64::from_le_bytes(wide);
         let unused = 64 - 8 * size as u32;
-        let signed = matches!(value.dtype, DType::I64 | DType::I32 | DType::I16 | DType::I8 | DType::I4 | DType::I2);
+        let signed =
+            matches!(value.dtype, DType::I64 | DType::I32 | DType::I16 | DType::I8 | DType::I4 | DType::I2);
         if signed {
             return Ok(((raw << unused) as i64) >> unused);
         }
-        i64::try_from(raw).map_err(|_| Error::Size { place: name(), cause: format!("{raw} is too large for a size") })
+        i64::try_from(raw)
+            .map_err(|_| Error::Size { place: name(), cause: format!("{raw} is too large for a size") })
     }
 
     fn record(&mut self, block: BlockId, at: usize, step: &Step, start: Instant) {

@@ -78,7 +78,8 @@ impl Workspace {
                     // What isn't known yet is taken at the step.
                     Step::Kernel(step) => {
                         let bytes = exprs.get(step.scratch).unwrap_or(0).max(0) as u64;
-                        let threads = if manifest.kernels[step.kernel.index()].serial { 1 } else { usize::MAX };
+                        let threads =
+                            if manifest.kernels[step.kernel.index()].serial { 1 } else { usize::MAX };
                         self.reserve_scratch(bytes, threads)?;
                     }
                     Step::Builtin(step) => {
@@ -87,7 +88,8 @@ impl Workspace {
                             crate::layout::element_count(exprs, value, String::new).ok()
                         };
                         let counts: Vec<Option<u64>> = step.inputs.iter().map(&mut count).collect();
-                        let bytes = package.routine(block_at, at).map_or(0, |routine| routine.scratch(&counts));
+                        let bytes =
+                            package.routine(block_at, at).map_or(0, |routine| routine.scratch(&counts));
                         self.reserve_scratch(bytes, 1)?;
                     }
                     _ => {}
@@ -99,7 +101,10 @@ impl Workspace {
 
     /// Gives the first `threads` threads this much scratch.
     pub fn reserve_scratch(&mut self, bytes: u64, threads: usize) -> Result<()> {
-        self.scratch.iter_mut().take(threads).try_for_each(|buffer| buffer.reserve(bytes, "a thread's scratch"))
+        self.scratch
+            .iter_mut()
+            .take(threads)
+            .try_for_each(|buffer| buffer.reserve(bytes, "a thread's scratch"))
     }
 
     pub fn scratch_bytes(&self) -> u64 {
