@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::image::Image;
 use crate::llvm::{self, LlvmContext};
 use crate::mlir::{Session, to_llvm_dialect};
-use crate::target::Target;
+use crate::target::{Arch, Target};
 
 /// What to produce. Several may be asked for at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Emit {
     RawLlvmIr,
     /// LLVM IR after optimisation.
     LlvmIr,
-    /// Assembly.
+    /// Assembly; PTX for a GPU.
     Assembly,
     /// A relocatable object.
     Object,
@@ -121,17 +121,26 @@ pub fn compile_in(
     llvm.check("optimising")?;
     artifacts.llvm_ir = wants(Emit::LlvmIr).then(|| module.print_to_string().to_string());
 
+    if !options.emit.iter().any(|kind| matches!(kind, Emit::Assembly | Emit::Object | Emit::Image)) {
+        return Ok(artifacts);
+    }
+    let outside = |symbols: Vec<String>| match symbols.is_empty() {
+        true => Ok(()),
+        false => Err(Error::OutsideRoutines { target: target.name.clone(), symbols }),
+    };
+    outside(llvm::outside_operations(&module))?;
     if wants(Emit::Assembly) {
         artifacts.assembly = Some(llvm::assembly(&module.clone(), &machine)?);
         llvm.check("generating assembly")?;
     }
     if wants(Emit::Object) || wants(Emit::Image) {
+        if target.arch == Arch::Nvptx {
+            let message = "its code is PTX: ask for assembly".to_owned();
+            return Err(Error::TargetUnavailable { target: target.name.clone(), message });
+        }
         let object = llvm::object(&module, &machine)?;
         llvm.check("generating an object")?;
-        let symbols = llvm::undefined_symbols(&object)?;
-        if !symbols.is_empty() {
-            return Err(Error::UndefinedSymbols { target: target.name.clone(), symbols });
-        }
+        outside(llvm::undefined_symbols(&object)?)?;
         artifacts.image = if wants(Emit::Image) { Some(Image::link(&object)?) } else { None };
         artifacts.object = wants(Emit::Object).then_some(object);
     }

@@ -69,12 +69,12 @@ pub enum Error {
         /// LLVM's words.
         message: String,
     },
-    /// Code calls routines that a kernel must not depend on (libm, compiler support, memset).
+    /// Code needs routines that a kernel must not depend on (libm, compiler support, memset).
     #[error("code for {target} needs routines outside of it: {}", .symbols.join(", "))]
-    UndefinedSymbols {
+    OutsideRoutines {
         /// The target's name.
         target: String,
-        /// The symbols, sorted.
+        /// Symbols of routines, or LLVM's operations that no target does inline; sorted.
         symbols: Vec<String>,
     },
     /// The object file can't be read.

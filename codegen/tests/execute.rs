@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use tcc_codegen::image::Image;
 use tcc_codegen::mlir::{Buffer, Function, module_text};
+use tcc_codegen::target::Arch;
 use tcc_codegen::{Emit, Error, Options, Target, compile_image, compile_module};
 
 type Kernel = unsafe extern "C" fn(*const *mut c_void, *const i64, i64, i64, *mut c_void) -> i32;
@@ -259,14 +260,46 @@ fn zeroing_loop_stays_free_of_memset_and_libm_is_refused() {
     memref.store %y, %b0[%begin] : memref<?xf32>";
     for name in Target::names() {
         let target = Target::named(name).unwrap();
+        let emit = if target.arch == Arch::Nvptx { Emit::Assembly } else { Emit::Object };
         let functions = [kernel("zero", &[F32], 0, zero), kernel("copy", &[F32, F32], 0, copy)];
         let text = module_text("", &functions, target.index_bits);
-        compile_module(&text, &target, &[Emit::Object]).unwrap_or_else(|error| panic!("{name}: {error}"));
+        compile_module(&text, &target, &[emit]).unwrap_or_else(|error| panic!("{name}: {error}"));
 
         let text = module_text("", &[kernel("exp", &[F32], 0, exp)], target.index_bits);
-        match compile_module(&text, &target, &[Emit::Object]) {
-            Err(Error::UndefinedSymbols { symbols, .. }) => assert_eq!(symbols, ["expf"], "{name}"),
+        match compile_module(&text, &target, &[emit]) {
+            Err(Error::OutsideRoutines { symbols, .. }) => assert_eq!(symbols, ["llvm.exp.f32"], "{name}"),
             other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn operations_that_end_code_generators_are_found_before() {
+    let bodies = [
+        (
+            "arithmetic on bf16",
+            "
+    %x = memref.load %b0[%begin] : memref<?xbf16>
+    %y = arith.addf %x, %x : bf16
+    memref.store %y, %b0[%begin] : memref<?xbf16>",
+        ),
+        (
+            "frem",
+            "
+    %x = memref.load %b1[%begin] : memref<?xf32>
+    %y = arith.remf %x, %x : f32
+    memref.store %y, %b1[%begin] : memref<?xf32>",
+        ),
+    ];
+    for target in ["host", "wasm32", "ptx"].map(|name| Target::named(name).unwrap()) {
+        for (operation, body) in bodies {
+            let text = module_text("", &[kernel("k", &[("bf16", 2), F32], 0, body)], target.index_bits);
+            match compile_module(&text, &target, &[Emit::Assembly]) {
+                Err(Error::OutsideRoutines { symbols, .. }) => {
+                    assert_eq!(symbols, [operation], "{}", target.name)
+                }
+                other => panic!("{}: {other:?}", target.name),
+            }
         }
     }
 }

@@ -1,9 +1,11 @@
 //! LLVM: takes the translated module, prepares it as code that depends on nothing, optimises and emits it.
 
+mod check;
 mod diagnostics;
 mod emit;
 mod prepare;
 
+pub(crate) use check::outside_operations;
 pub use emit::undefined_symbols;
 pub(crate) use emit::{assembly, object};
 pub(crate) use prepare::{optimise, prepare};

@@ -13,6 +13,8 @@
 //!   own. `noalias` is only effective on arguments, and it is what lets LLVM vectorise without run-time overlap
 //!   checks; the body is therefore kept out of line.
 //!
+//! On a GPU ([`Entry::Gpu`]) the same body is inlined into a kernel that runs it for one tile a thread.
+//!
 //! In the body's text these names exist:
 //!
 //! | name | type | meaning |
@@ -33,11 +35,11 @@
 //! * A buffer that shares memory with another one that is written must be declared [`Buffer::in_place`].
 //! * `vector.load` and `vector.store` assume the element's alignment only.
 //! * No allocation but `memref.alloca` of constant size outside loops; no `memref.copy` (it is a call).
-//! * Math functions that LLVM can't do inline for the target have to be expanded before: the compiler refuses
-//!   objects with undefined symbols. That is exp, log, sin, pow, tanh, erf and `arith.remf` everywhere,
-//!   f64 to f16 casts on most targets, and what [`Capabilities`](crate::target::Capabilities) denies.
-//! * bf16 is for loads, stores and casts to and from f32; arithmetic on it ends LLVM's code generator for some
-//!   targets, and with it the process. The f8 types have no lowering: treat them as i8.
+//! * Math functions that LLVM can't do inline for the target have to be expanded before; the compiler refuses
+//!   the module otherwise. That is exp, log, sin, pow, tanh, erf and `arith.remf` everywhere, f64 to f16 casts on
+//!   most targets, and what [`Capabilities`](crate::target::Capabilities) denies.
+//! * bf16 is for loads, stores and casts to and from f32; arithmetic on it is refused. The f8 types have no
+//!   lowering: treat them as i8.
 //! * Where the target's `index_bits` is 32, vectors have one dimension and no `vector.step` or `create_mask`.
 //! * `vector.multi_reduction` has no lowering: reduce rows with arith and the last one with `vector.reduction`.
 //! * Shared helper functions are `llvm.func internal @name(...)` and called with `llvm.call`.
@@ -46,6 +48,6 @@ mod function;
 mod pipeline;
 mod session;
 
-pub use function::{Buffer, Function, module_text};
+pub use function::{Buffer, Entry, Function, module_text, module_with_entries};
 pub use pipeline::to_llvm_dialect;
 pub use session::{Module, Session};

@@ -30,6 +30,8 @@ pub enum Arch {
     Wasm32,
     /// Arm M-profile (Thumb-2).
     Thumb,
+    /// Nvidia's virtual machine; its code is PTX text, not an object.
+    Nvptx,
 }
 
 /// What the target does in an instruction; where it says `false`, LLVM would call a library routine, so
@@ -167,5 +169,6 @@ fn initialise_back_ends() {
         LlvmTarget::initialize_riscv(&config);
         LlvmTarget::initialize_webassembly(&config);
         LlvmTarget::initialize_arm(&config);
+        LlvmTarget::initialize_nvptx(&config);
     });
 }

@@ -125,6 +125,19 @@ pub(super) static TARGETS: &[Row] = &[
         index_bits: 32,
         can: Capabilities { fma: true, rounding: false, f16_casts: true, f64: false, i64_division: false },
     },
+    Row {
+        name: "ptx",
+        arch: Arch::Nvptx,
+        triple: "nvptx64-nvidia-cuda",
+        cpu: "sm_80",
+        features: "+ptx80",
+        abi: "",
+        vector_bits: 0,
+        vector_registers: 0,
+        pointer_bits: 64,
+        index_bits: 64,
+        can: ALL,
+    },
 ];
 
 impl Row {
