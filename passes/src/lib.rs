@@ -1,1 +1,17 @@
-//! passes.
+//! Graph to graph: the pass manager, the passes, and the memory plan.
+//!
+//! A pass is a value with a name ([`Pass`]); [`registry::ALL`] is the only list of them, and
+//! [`pipeline::default_pipeline`] says in which order they run. Nothing here knows a model format or LLVM.
+//!
+//! Invariant: a pass never changes what a graph computes, bit for bit, unless it says so in its name's rules.
+
+mod dce;
+pub mod pass;
+pub mod pipeline;
+pub mod registry;
+
+#[cfg(test)]
+mod tests;
+
+pub use pass::{Changed, Context, Options, Pass};
+pub use pipeline::{Application, Phase, Pipeline, Report, default_pipeline, run};

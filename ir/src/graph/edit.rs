@@ -67,6 +67,18 @@ impl Graph {
         (node.op, node.inputs) = (op, inputs);
     }
 
+    /// Calls `f` on every region of this graph's nodes, not on regions inside those. `f` must keep the types of a
+    /// region's inputs and outputs.
+    pub fn visit_regions_mut(&mut self, f: &mut dyn FnMut(&mut Graph)) {
+        self.nodes.iter_mut().flatten().for_each(|node| node.op.visit_graphs_mut(f));
+    }
+
+    /// Adds the origin of a node that this one takes the place of.
+    pub fn merge_loc(&mut self, id: NodeId, loc: &Loc) {
+        let node = self.nodes[id.0 as usize].as_mut().expect("a live node");
+        node.loc = node.loc.merge(loc);
+    }
+
     /// Adds run-time checks to a node.
     pub fn add_checks(&mut self, id: NodeId, checks: impl IntoIterator<Item = super::Check>) {
         let node = self.nodes[id.0 as usize].as_mut().expect("a live node");

@@ -1,0 +1,19 @@
+//! Every pass there is. A new pass is one line here and one in `pipeline.rs`.
+
+use crate::pass::Pass;
+use tcc_ir::Diagnostic;
+use tcc_ir::diag::Code;
+
+pub const ALL: &[Pass] = &[crate::dce::PASS];
+
+/// The pass of that name.
+///
+/// # Errors
+/// A diagnostic that names the passes there are.
+pub fn find(name: &str) -> Result<Pass, Diagnostic> {
+    ALL.iter().find(|pass| pass.name == name).copied().ok_or_else(|| {
+        let known: Vec<&str> = ALL.iter().map(|pass| pass.name).collect();
+        Diagnostic::error(Code::UnknownPass, format!("there is no pass `{name}`"))
+            .help(format!("the passes are {}", known.join(", ")))
+    })
+}
