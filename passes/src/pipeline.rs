@@ -229,11 +229,8 @@ impl Run<'_> {
         let number = self.report.applications.len();
         let skipped = !pass.required && self.options.opt_bisect_limit.is_some_and(|limit| number >= limit);
         let start = self.options.time_passes.then(Instant::now);
-        let changed = if skipped {
-            Changed::No
-        } else {
-            (pass.run)(graph, &Context { options: self.options })?
-        };
+        let changed =
+            if skipped { Changed::No } else { (pass.run)(graph, &Context { options: self.options })? };
         self.report.applications.push(Application {
             pass: pass.name,
             graph: graph.name.clone(),

@@ -91,8 +91,7 @@ fn a_pass_that_breaks_the_graph_is_named() {
 #[test]
 fn stopping_early_leaves_later_phases_out() {
     let pass = registry::ALL[0];
-    let pipeline =
-        Pipeline::new().phase(Phase::Imported, &[pass]).phase(Phase::Canonical, &[pass, pass]);
+    let pipeline = Pipeline::new().phase(Phase::Imported, &[pass]).phase(Phase::Canonical, &[pass, pass]);
     let applied = |pipeline: &Pipeline| {
         let report = run(&mut with_dead_node(), pipeline, &Options::default(), &mut |_, _| {}).unwrap();
         report.applications.len()
