@@ -2,9 +2,11 @@
 
 use prost::bytes::Bytes;
 
+use tcc_ir::diag::{Code, Diagnostic};
+
 use super::external::ExternalFiles;
 use super::model::GraphId;
-use super::problem::{Problem, ProblemKind};
+
 use super::proto::{AttributeProto, AttributeType};
 use super::sparse;
 use super::tensor::{self, Tensor};
@@ -34,7 +36,7 @@ pub(super) fn decode(
     proto: &AttributeProto,
     files: &mut ExternalFiles,
     mut add_graph: impl FnMut(Bytes) -> GraphId,
-) -> Result<Attribute, Problem> {
+) -> Result<Attribute, Diagnostic> {
     let missing = || malformed("has no value");
     Ok(match kind(proto)? {
         // Writers that leave zeros out, as proto3 does, mean zero.
@@ -79,10 +81,10 @@ pub(super) fn decode(
 }
 
 /// The kind stated, or else the kind of the one field that is there: old files don't state it.
-pub(super) fn kind(proto: &AttributeProto) -> Result<AttributeType, Problem> {
+pub(super) fn kind(proto: &AttributeProto) -> Result<AttributeType, Diagnostic> {
     let stated = proto.r#type.unwrap_or(0);
     match AttributeType::try_from(stated) {
-        Err(_) => Err(Problem::new(ProblemKind::Unsupported, format!("has an unknown kind ({stated})"))),
+        Err(_) => Err(Diagnostic::error(Code::FormatVersion, format!("has an unknown kind ({stated})"))),
         Ok(AttributeType::Undefined) => Ok(kind_of_content(proto)),
         Ok(kind) => Ok(kind),
     }
@@ -106,6 +108,6 @@ fn kind_of_content(proto: &AttributeProto) -> AttributeType {
     present.iter().find(|(is_present, _)| *is_present).map_or(AttributeType::Undefined, |(_, kind)| *kind)
 }
 
-fn malformed(message: &str) -> Problem {
-    Problem::new(ProblemKind::Malformed, message)
+fn malformed(message: &str) -> Diagnostic {
+    Diagnostic::error(Code::FileMalformed, message)
 }

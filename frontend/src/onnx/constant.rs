@@ -3,14 +3,16 @@
 use indexmap::IndexMap;
 use prost::bytes::Bytes;
 
+use tcc_ir::diag::{Code, Diagnostic};
+
 use super::attribute::Attribute;
 use super::dtype::DataType;
-use super::problem::{Problem, ProblemKind};
+
 use super::tensor::{Tensor, TensorData};
 
 /// The tensor of a `Constant` node: exactly one of its attributes gives it.
-pub(super) fn tensor(attributes: &IndexMap<String, Attribute>) -> Result<Tensor, Problem> {
-    let wrong = |message: String| Problem::new(ProblemKind::Node, message);
+pub(super) fn tensor(attributes: &IndexMap<String, Attribute>) -> Result<Tensor, Diagnostic> {
+    let wrong = |message: String| Diagnostic::error(Code::InvalidGraph, message);
     let mut forms = attributes.iter();
     let (Some((name, value)), None) = (forms.next(), forms.next()) else {
         return Err(wrong(format!("a Constant must have one value attribute, not {}", attributes.len())));

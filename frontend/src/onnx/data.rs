@@ -5,8 +5,10 @@ use std::path::Path;
 use prost::Message;
 use prost::bytes::Bytes;
 
+use tcc_ir::diag::{Code, Diagnostic};
+
 use super::external::{ExternalFiles, map_file};
-use super::problem::{Problem, ProblemKind};
+
 use super::proto::{ElementKind, OptionalProto, SequenceProto, TensorProto};
 use super::tensor::{self, Tensor};
 use super::types::ValueType;
@@ -20,14 +22,16 @@ pub enum Data {
 }
 
 /// Reads the file at `path`, whose bytes don't say of which kind they are: `ty` does.
-pub fn read(path: &Path, ty: &ValueType) -> Result<Data, Problem> {
+pub fn read(path: &Path, ty: &ValueType) -> Result<Data, Diagnostic> {
     let place = path.display();
-    let bytes = map_file(path).map_err(|error| Problem::new(ProblemKind::Io, format!("{place}: {error}")))?;
-    decode(bytes, ty).map_err(|problem| problem.context(place))
+    let bytes = map_file(path)
+        .map_err(|error| Diagnostic::error(Code::FileUnreadable, format!("{place}: {error}")))?;
+    decode(bytes, ty).map_err(|problem| problem.at(place))
 }
 
-fn decode(bytes: Bytes, ty: &ValueType) -> Result<Data, Problem> {
-    let malformed = |error| Problem::new(ProblemKind::Malformed, format!("not a value of the type: {error}"));
+fn decode(bytes: Bytes, ty: &ValueType) -> Result<Data, Diagnostic> {
+    let malformed =
+        |error| Diagnostic::error(Code::FileMalformed, format!("not a value of the type: {error}"));
     match ty {
         ValueType::Tensor(_) => tensor(&TensorProto::decode(bytes).map_err(malformed)?),
         ValueType::Sequence(_) => sequence(&SequenceProto::decode(bytes).map_err(malformed)?),
@@ -36,12 +40,12 @@ fn decode(bytes: Bytes, ty: &ValueType) -> Result<Data, Problem> {
     }
 }
 
-fn tensor(proto: &TensorProto) -> Result<Data, Problem> {
+fn tensor(proto: &TensorProto) -> Result<Data, Diagnostic> {
     tensor::decode(proto, &mut ExternalFiles::none()).map(Data::Tensor)
 }
 
-fn sequence(proto: &SequenceProto) -> Result<Data, Problem> {
-    let elements: Result<Vec<Data>, Problem> = match proto.elem_type() {
+fn sequence(proto: &SequenceProto) -> Result<Data, Diagnostic> {
+    let elements: Result<Vec<Data>, Diagnostic> = match proto.elem_type() {
         ElementKind::Tensor | ElementKind::Undefined => proto.tensor_values.iter().map(tensor).collect(),
         ElementKind::Sequence => proto.sequence_values.iter().map(sequence).collect(),
         ElementKind::Optional => proto.optional_values.iter().map(optional).collect(),
@@ -50,7 +54,7 @@ fn sequence(proto: &SequenceProto) -> Result<Data, Problem> {
     elements.map(Data::Sequence)
 }
 
-fn optional(proto: &OptionalProto) -> Result<Data, Problem> {
+fn optional(proto: &OptionalProto) -> Result<Data, Diagnostic> {
     let value = match proto.elem_type() {
         ElementKind::Undefined => None,
         ElementKind::Tensor => proto.tensor_value.as_ref().map(tensor),
@@ -61,6 +65,6 @@ fn optional(proto: &OptionalProto) -> Result<Data, Problem> {
     Ok(Data::Optional(value.transpose()?.map(Box::new)))
 }
 
-fn unsupported() -> Problem {
-    Problem::new(ProblemKind::Unsupported, "maps, sparse tensors and opaque values aren't read from files")
+fn unsupported() -> Diagnostic {
+    Diagnostic::error(Code::FormatVersion, "maps, sparse tensors and opaque values aren't read from files")
 }

@@ -12,7 +12,8 @@ use indexmap::IndexMap;
 use memmap2::Mmap;
 use prost::bytes::Bytes;
 
-use super::problem::{Problem, ProblemKind};
+use tcc_ir::diag::{Code, Diagnostic};
+
 use super::proto::StringStringEntryProto;
 
 /// The files beside one model, each mapped at most once.
@@ -42,7 +43,7 @@ impl ExternalFiles {
 
     /// The bytes that `entries` (a tensor's `external_data`) name. `needed` is what the tensor's shape takes:
     /// a stated length must equal it, and it is the length where none is stated.
-    pub fn read(&mut self, entries: &[StringStringEntryProto], needed: u64) -> Result<Bytes, Problem> {
+    pub fn read(&mut self, entries: &[StringStringEntryProto], needed: u64) -> Result<Bytes, Diagnostic> {
         let location = entry(entries, "location")
             .filter(|location| !location.is_empty())
             .ok_or_else(|| external("external data without a location"))?;
@@ -63,7 +64,7 @@ impl ExternalFiles {
         Ok(file.slice(offset as usize..end as usize))
     }
 
-    fn map(&mut self, location: &str) -> Result<Bytes, Problem> {
+    fn map(&mut self, location: &str) -> Result<Bytes, Diagnostic> {
         let relative = Path::new(location);
         if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
             return Err(external(format!("external data location `{location}` leaves the model's folder"))
@@ -85,6 +86,12 @@ impl ExternalFiles {
             return Ok(file.clone());
         }
         let bytes = map_file(&path).map_err(unreadable)?;
+        if let Some(target) = link_text(&path, &bytes) {
+            return Err(external(format!("external data file `{location}` holds only the path `{target}`"))
+                .help(
+                    "it seems to be a link that Git or an archive stored as text: put the file itself there",
+                ));
+        }
         self.mapped.insert(path, bytes.clone());
         Ok(bytes)
     }
@@ -103,6 +110,15 @@ pub(super) fn map_file(path: &Path) -> std::io::Result<Bytes> {
     Ok(Bytes::from_owner(map))
 }
 
+/// The path of another file that is all the file has, as checkouts without links leave behind. Read as weights
+/// it would be silently wrong.
+fn link_text<'a>(path: &Path, bytes: &'a [u8]) -> Option<&'a str> {
+    const LONGEST: usize = 1024;
+    let text = std::str::from_utf8(bytes).ok().filter(|text| (1..=LONGEST).contains(&text.len()))?;
+    let is_path = text.bytes().all(|byte| byte.is_ascii_graphic()) && path.parent()?.join(text).is_file();
+    is_path.then_some(text)
+}
+
 fn entry<'a>(entries: &'a [StringStringEntryProto], key: &str) -> Option<&'a str> {
     entries
         .iter()
@@ -110,14 +126,14 @@ fn entry<'a>(entries: &'a [StringStringEntryProto], key: &str) -> Option<&'a str
         .map(|entry| entry.value.as_deref().unwrap_or(""))
 }
 
-fn number(entries: &[StringStringEntryProto], key: &str) -> Result<Option<u64>, Problem> {
+fn number(entries: &[StringStringEntryProto], key: &str) -> Result<Option<u64>, Diagnostic> {
     let Some(text) = entry(entries, key) else { return Ok(None) };
     let number = text.parse().map_err(|_| external(format!("external data {key} `{text}` is not a size")))?;
     Ok(Some(number))
 }
 
-fn external(message: impl Into<String>) -> Problem {
-    Problem::new(ProblemKind::External, message)
+fn external(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::ExternalData, message)
 }
 
 #[cfg(test)]
@@ -177,9 +193,18 @@ mod tests {
             &[("location", "w"), ("length", "3")],
         ] {
             let problem = files.read(&entries(bad), 4).unwrap_err();
-            assert_eq!(problem.kind, ProblemKind::External, "{bad:?}");
+            assert_eq!(problem.code, Code::ExternalData, "{bad:?}");
         }
         assert!(ExternalFiles::none().read(&entries(&[("location", "w")]), 4).is_err());
+    }
+
+    #[test]
+    fn a_link_stored_as_text_is_no_data() {
+        let (root, mut files) = folder();
+        std::fs::write(root.path().join("model/link"), "../secret").unwrap();
+        std::fs::write(root.path().join("model/text"), "../absent").unwrap();
+        assert!(files.read(&entries(&[("location", "link")]), 8).is_err());
+        assert!(files.read(&entries(&[("location", "text")]), 8).is_ok());
     }
 
     #[cfg(unix)]

@@ -5,9 +5,11 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 use prost::Message;
 
+use tcc_ir::diag::{Code, Diagnostic};
+
 use super::model::GraphId;
 use super::opset::{Opsets, canonical_domain};
-use super::problem::{Problem, ProblemKind, Problems};
+use super::problems::Problems;
 use super::proto::{AttributeProto, FunctionProto, NodeProto};
 use super::scope::ScopeId;
 
@@ -55,7 +57,10 @@ impl Functions {
                 title: title.clone(),
             };
             if functions.0.insert((domain, name, proto.overload.unwrap_or_default()), function).is_some() {
-                problems.push(Problem::new(ProblemKind::Name, format!("function {title} is defined twice")));
+                problems.push(Diagnostic::error(
+                    Code::InvalidGraph,
+                    format!("function {title} is defined twice"),
+                ));
             }
         }
         functions

@@ -4,10 +4,12 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
+use tcc_ir::diag::{Code, Diagnostic};
+
 use super::function::{Context, Frame, FrameId, MAX_CALL_DEPTH, MAX_EXPANSION_BYTES};
+use super::label::NodeLabel;
 use super::model::{Node, ValueId};
 use super::opset::{ONNX_DOMAIN, OPSETS};
-use super::problem::{NodeLabel, Problem, ProblemKind};
 use super::proto::NodeProto;
 use super::resolve::{Body, Followed, Resolver};
 use super::scope::ScopeId;
@@ -34,7 +36,7 @@ impl Resolver {
         for (index, name) in function.inputs.iter().enumerate() {
             if !self.scopes.declare(body_ctx.scope, name, call.inputs.get(index).copied().flatten()) {
                 let message = format!("function {} has two inputs `{name}`", function.title);
-                self.problems.push(Problem::new(ProblemKind::Name, message).at(&call.label));
+                self.problems.push(Diagnostic::error(Code::InvalidGraph, message).at(&call.label));
             }
         }
         let nodes = Rc::clone(&function.nodes);
@@ -56,15 +58,15 @@ impl Resolver {
     }
 
     /// Refuses calls that don't fit the function, and those whose expansion would not end or not fit.
-    fn check_call(&mut self, number: usize, call: &Call<'_>, ctx: Context) -> Result<(), Problem> {
+    fn check_call(&mut self, number: usize, call: &Call<'_>, ctx: Context) -> Result<(), Diagnostic> {
         let function = self.functions.get(number);
         for (given, most, role) in [
             (call.inputs.len(), function.inputs.len(), "inputs"),
             (call.outputs.len(), function.outputs.len(), "outputs"),
         ] {
             if given > most {
-                return Err(Problem::new(
-                    ProblemKind::Node,
+                return Err(Diagnostic::error(
+                    Code::InvalidGraph,
                     format!("has {given} {role}, but function {} has {most}", function.title),
                 ));
             }
@@ -77,8 +79,8 @@ impl Resolver {
                 .rev()
                 .map(|number| self.functions.get(number).title.as_str())
                 .collect();
-            return Err(Problem::new(
-                ProblemKind::Cycle,
+            return Err(Diagnostic::error(
+                Code::InvalidGraph,
                 format!("functions call each other without end: {}", cycle.join(" -> ")),
             ));
         }
@@ -89,8 +91,8 @@ impl Resolver {
             .saturating_add(prefix.saturating_mul(2 * function.nodes.len() + 1));
         if self.expanded_bytes > MAX_EXPANSION_BYTES || callers.len() >= MAX_CALL_DEPTH {
             self.inlining = false;
-            return Err(Problem::new(
-                ProblemKind::Limit,
+            return Err(Diagnostic::error(
+                Code::ResourceLimit,
                 format!(
                     "inlining function {} makes the model larger than this reader allows",
                     function.title
@@ -156,8 +158,8 @@ impl Resolver {
                 attributes: IndexMap::new(),
             }),
             None => self.problems.push(
-                Problem::new(
-                    ProblemKind::Name,
+                Diagnostic::error(
+                    Code::InvalidGraph,
                     format!("the function's output `{name}` is not defined in its body"),
                 )
                 .at(label),

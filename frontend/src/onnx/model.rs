@@ -10,10 +10,12 @@ use indexmap::IndexMap;
 use prost::Message;
 use prost::bytes::Bytes;
 
+use tcc_ir::diag::{Code, Diagnostic, Diagnostics};
+
 use super::attribute::Attribute;
 use super::external::{ExternalFiles, map_file};
+use super::label::NodeLabel;
 use super::opset::Opsets;
-use super::problem::{NodeLabel, Problem, ProblemKind, Problems};
 use super::proto::ModelProto;
 use super::resolve;
 use super::tensor::Tensor;
@@ -117,21 +119,21 @@ impl Node {
 }
 
 /// Reads the model at `path`, with the external data beside it.
-pub fn load(path: &Path) -> Result<Model, Problems> {
-    let io = |error| Problem::new(ProblemKind::Io, format!("{}: {error}", path.display()));
+pub fn load(path: &Path) -> Result<Model, Diagnostics> {
+    let io = |error| Diagnostic::error(Code::FileUnreadable, format!("{}: {error}", path.display()));
     let bytes = map_file(path).map_err(io)?;
     let files = ExternalFiles::beside(path).map_err(io)?;
     load_bytes(bytes, files)
 }
 
 /// Reads a model out of memory. Its tensors are slices of `bytes` wherever possible.
-pub fn load_bytes(bytes: Bytes, files: ExternalFiles) -> Result<Model, Problems> {
+pub fn load_bytes(bytes: Bytes, files: ExternalFiles) -> Result<Model, Diagnostics> {
     if bytes.len() > MAX_FILE_BYTES {
-        return Err(Problem::new(ProblemKind::Limit, "the model file is larger than 2 GiB")
+        return Err(Diagnostic::error(Code::ResourceLimit, "the model file is larger than 2 GiB")
             .help("save its weights as external data")
             .into());
     }
     let proto = ModelProto::decode(bytes)
-        .map_err(|error| Problem::new(ProblemKind::Malformed, format!("not an ONNX model: {error}")))?;
+        .map_err(|error| Diagnostic::error(Code::FileMalformed, format!("not an ONNX model: {error}")))?;
     resolve::resolve(proto, files)
 }

@@ -2,7 +2,9 @@
 
 use indexmap::IndexMap;
 
-use super::problem::{Problem, ProblemKind, Problems};
+use tcc_ir::diag::{Code, Diagnostic};
+
+use super::problems::Problems;
 use super::proto::OperatorSetIdProto;
 
 /// IR versions that are read. Version 3 (2017) is the first with operator-set imports.
@@ -35,8 +37,8 @@ impl Opsets {
             let version = import.version.unwrap_or(0);
             if domain == ONNX_DOMAIN && !OPSETS.contains(&version) {
                 problems.push(
-                    Problem::new(
-                        ProblemKind::Unsupported,
+                    Diagnostic::error(
+                        Code::FormatVersion,
                         format!(
                             "opset {version} of {ONNX_DOMAIN} isn't one of {} to {}",
                             OPSETS.start(),
@@ -47,8 +49,8 @@ impl Opsets {
                 );
             }
             match opsets.0.insert(domain.to_owned(), version) {
-                Some(other) if other != version => problems.push(Problem::new(
-                    ProblemKind::Malformed,
+                Some(other) if other != version => problems.push(Diagnostic::error(
+                    Code::FileMalformed,
                     format!("domain {domain} is imported in versions {other} and {version}"),
                 )),
                 _ => {}
@@ -76,13 +78,13 @@ impl Opsets {
 }
 
 /// Refuses IR versions that this reader doesn't know.
-pub(super) fn check_ir_version(version: i64) -> Result<(), Problem> {
+pub(super) fn check_ir_version(version: i64) -> Result<(), Diagnostic> {
     if IR_VERSIONS.contains(&version) {
         return Ok(());
     }
     let (first, last) = (IR_VERSIONS.start(), IR_VERSIONS.end());
-    Err(Problem::new(
-        ProblemKind::Unsupported,
+    Err(Diagnostic::error(
+        Code::FormatVersion,
         format!("IR version {version} isn't one of {first} to {last}"),
     )
     .help("save the model again with a newer or older exporter"))

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use petgraph::algo::{kosaraju_scc, toposort};
 use petgraph::graph::DiGraph;
 
+use tcc_ir::diag::{Code, Diagnostic};
+
 use super::model::{Graph, GraphId, Node, Value, ValueId};
-use super::problem::{Problem, ProblemKind, Problems};
+use super::problems::Problems;
 
 /// Sets every graph's captures. A subgraph's id is greater than its parent's, so one pass from the end sees
 /// each before the graph it is in.
@@ -61,7 +63,7 @@ fn reads<'a>(node: &'a Node, graphs: &'a [Graph]) -> impl Iterator<Item = ValueI
 }
 
 /// A topological order of the nodes, or a problem for each group of nodes that need each other.
-fn sorted(nodes: &[Node], edges: &[(usize, usize)]) -> Result<Vec<usize>, Vec<Problem>> {
+fn sorted(nodes: &[Node], edges: &[(usize, usize)]) -> Result<Vec<usize>, Vec<Diagnostic>> {
     let mut graph = DiGraph::<(), (), usize>::with_capacity(nodes.len(), edges.len());
     nodes.iter().for_each(|_| _ = graph.add_node(()));
     graph.extend_with_edges(edges.iter().copied());
@@ -80,7 +82,7 @@ fn sorted(nodes: &[Node], edges: &[(usize, usize)]) -> Result<Vec<usize>, Vec<Pr
         .collect())
 }
 
-fn cycle(nodes: &[Node], members: &[usize]) -> Problem {
+fn cycle(nodes: &[Node], members: &[usize]) -> Diagnostic {
     const NAMED: usize = 8;
     let names: Vec<String> =
         members.iter().take(NAMED).map(|&member| format!("`{}`", nodes[member].label.name)).collect();
@@ -92,5 +94,5 @@ fn cycle(nodes: &[Node], members: &[usize]) -> Problem {
         [_] => "the node needs its own output".to_owned(),
         _ => format!("the nodes {}{more} need each other's outputs", names.join(", ")),
     };
-    Problem::new(ProblemKind::Cycle, message).at(&nodes[members[0]].label)
+    Diagnostic::error(Code::InvalidGraph, message).at(&nodes[members[0]].label)
 }

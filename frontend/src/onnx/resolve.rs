@@ -11,13 +11,16 @@ use indexmap::{IndexMap, IndexSet};
 use prost::Message;
 use prost::bytes::Bytes;
 
+use tcc_ir::diag::{Code, Diagnostic, Diagnostics};
+
 use super::attribute::{self, Attribute};
 use super::external::ExternalFiles;
 use super::function::{Context, Frame, FrameId, Functions};
 use super::inline::Call;
+use super::label::NodeLabel;
 use super::model::{Graph, GraphId, Input, Model, Node, Output, Value, ValueId};
 use super::opset::{self, ONNX_DOMAIN, Opsets, canonical_domain};
-use super::problem::{NodeLabel, Problem, ProblemKind, Problems};
+use super::problems::Problems;
 use super::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use super::scope::Scopes;
 use super::tensor::Tensor;
@@ -28,17 +31,17 @@ use super::{constant, order, sparse, tensor};
 pub const MAX_SUBGRAPH_DEPTH: usize = 512;
 
 /// Builds the model that `proto` describes, or says all that is wrong with it.
-pub(super) fn resolve(proto: ModelProto, files: ExternalFiles) -> Result<Model, Problems> {
+pub(super) fn resolve(proto: ModelProto, files: ExternalFiles) -> Result<Model, Diagnostics> {
     let mut problems = Problems::default();
     let ir_version = proto.ir_version.unwrap_or(0);
     problems.check(opset::check_ir_version(ir_version));
     if proto.opset_import.is_empty() {
-        problems.push(Problem::new(ProblemKind::Malformed, "the model imports no operator set"));
+        problems.push(Diagnostic::error(Code::FileMalformed, "the model imports no operator set"));
     }
     let opsets = Opsets::from_imports(&proto.opset_import, &mut problems);
     let Some(main) = proto.graph else {
-        problems.push(Problem::new(ProblemKind::Malformed, "the model has no graph"));
-        return Err(problems);
+        problems.push(Diagnostic::error(Code::FileMalformed, "the model has no graph"));
+        return Err(problems.into());
     };
     let functions = Functions::new(proto.functions, &opsets, &mut problems);
     let mut resolver = Resolver {
@@ -62,13 +65,10 @@ pub(super) fn resolve(proto: ModelProto, files: ExternalFiles) -> Result<Model, 
     let Resolver { mut problems, mut graphs, values, .. } = resolver;
     order::find_captures(&mut graphs, &values);
     // Names that are wrong can look like a cycle, so that is only looked for once they are right.
-    if problems.iter().all(|problem| problem.kind != ProblemKind::Name) {
+    if !problems.has(Code::InvalidGraph) {
         order::sort_nodes(&mut graphs, &values, &mut problems);
     }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    Ok(Model {
+    problems.or(Model {
         ir_version,
         producer: [proto.producer_name, proto.producer_version]
             .into_iter()
@@ -116,7 +116,7 @@ impl Resolver {
             match GraphProto::decode(bytes) {
                 Ok(proto) => self.graph(proto, ctx),
                 Err(error) => self.problems.push(
-                    Problem::new(ProblemKind::Malformed, format!("a subgraph can't be decoded: {error}"))
+                    Diagnostic::error(Code::FileMalformed, format!("a subgraph can't be decoded: {error}"))
                         .at(&label),
                 ),
             }
@@ -148,7 +148,7 @@ impl Resolver {
             let ty = self.stated_type(info, "input");
             if is_main && ty.is_none() {
                 self.problems
-                    .push(Problem::new(ProblemKind::Malformed, format!("input `{name}` has no type")));
+                    .push(Diagnostic::error(Code::FileMalformed, format!("input `{name}` has no type")));
             }
             inputs.push(Input { value: self.declare(name, "graph input", ctx), ty });
         }
@@ -162,8 +162,8 @@ impl Resolver {
             let name = info.name.unwrap_or_default();
             match self.scopes.lookup(ctx.scope, &name).flatten() {
                 Some(value) => outputs.push(Output { name, value, ty }),
-                None => self.problems.push(Problem::new(
-                    ProblemKind::Name,
+                None => self.problems.push(Diagnostic::error(
+                    Code::InvalidGraph,
                     format!("graph output `{name}` is not defined by anything in the graph"),
                 )),
             }
@@ -174,7 +174,7 @@ impl Resolver {
     fn stated_type(&mut self, info: &ValueInfoProto, role: &str) -> Option<ValueType> {
         let name = info.name.as_deref().unwrap_or("");
         let ty = types::from_proto(info.r#type.as_ref());
-        self.problems.check(ty.map_err(|problem| problem.context(format!("{role} `{name}`")))).flatten()
+        self.problems.check(ty.map_err(|problem| problem.at(format_args!("{role} `{name}`")))).flatten()
     }
 
     fn initializers(&mut self, proto: &GraphProto, ctx: Context) {
@@ -192,10 +192,10 @@ impl Resolver {
         }
     }
 
-    fn initializer(&mut self, name: Option<&str>, tensor: Result<Tensor, Problem>, ctx: Context) {
+    fn initializer(&mut self, name: Option<&str>, tensor: Result<Tensor, Diagnostic>, ctx: Context) {
         let name = name.unwrap_or("");
         let value = self.declare(name, "initializer", ctx);
-        let tensor = tensor.map_err(|problem| problem.context(format!("initializer `{name}`")));
+        let tensor = tensor.map_err(|problem| problem.at(format_args!("initializer `{name}`")));
         if let Some(tensor) = self.problems.check(tensor) {
             self.graphs[ctx.graph.0 as usize].constants.push((value, tensor));
         }
@@ -232,7 +232,7 @@ impl Resolver {
                 if !self.scopes.declare(ctx.scope, name, Some(value)) {
                     let label = self.label(node, index, ctx);
                     let problem =
-                        Problem::new(ProblemKind::Name, format!("output `{name}` is already defined"));
+                        Diagnostic::error(Code::InvalidGraph, format!("output `{name}` is already defined"));
                     self.problems.push(problem.at(&label));
                 }
             }
@@ -251,8 +251,8 @@ impl Resolver {
         }
         if label.opset == 0 {
             self.problems.push(
-                Problem::new(
-                    ProblemKind::Unsupported,
+                Diagnostic::error(
+                    Code::FormatVersion,
                     format!("the model doesn't import domain {}", label.domain),
                 )
                 .at(&label),
@@ -278,8 +278,10 @@ impl Resolver {
         match self.scopes.lookup(ctx.scope, name) {
             Some(value) => value,
             None => {
-                let problem =
-                    Problem::new(ProblemKind::Name, format!("input `{name}` is not defined by anything"));
+                let problem = Diagnostic::error(
+                    Code::InvalidGraph,
+                    format!("input `{name}` is not defined by anything"),
+                );
                 self.problems.push(problem.at(label));
                 None
             }
@@ -307,7 +309,7 @@ impl Resolver {
             let Some(decoded) = self.problems.check(decoded) else { continue };
             if attributes.contains_key(&name) {
                 self.problems.push(self.located(
-                    Problem::new(ProblemKind::Malformed, "is given twice"),
+                    Diagnostic::error(Code::FileMalformed, "is given twice"),
                     &name,
                     label,
                 ));
@@ -317,26 +319,26 @@ impl Resolver {
         attributes
     }
 
-    pub(super) fn located(&self, problem: Problem, attribute: &str, label: &NodeLabel) -> Problem {
-        problem.context(format!("attribute `{attribute}`")).at(label)
+    pub(super) fn located(&self, problem: Diagnostic, attribute: &str, label: &NodeLabel) -> Diagnostic {
+        problem.at(label).at(format_args!("attribute `{attribute}`"))
     }
 
     /// Where the value of an attribute is: with itself, or with the call of the function that it is in.
-    pub(super) fn follow(&self, proto: &AttributeProto, ctx: Context) -> Result<Followed, Problem> {
+    pub(super) fn follow(&self, proto: &AttributeProto, ctx: Context) -> Result<Followed, Diagnostic> {
         let Some(reference) = proto.ref_attr_name.as_deref().filter(|name| !name.is_empty()) else {
             return Ok(Followed::Own);
         };
         let frame = &self.frames[ctx.frame.0 as usize];
         if frame.call.is_none() {
-            return Err(Problem::new(
-                ProblemKind::Malformed,
+            return Err(Diagnostic::error(
+                Code::FileMalformed,
                 format!("refers to a function's attribute `{reference}` outside of any function"),
             ));
         }
         let Some((value, origin)) = frame.attributes.get(reference) else { return Ok(Followed::NotGiven) };
         if proto.r#type.is_some() && attribute::kind(proto)? != attribute::kind(value)? {
-            return Err(Problem::new(
-                ProblemKind::Malformed,
+            return Err(Diagnostic::error(
+                Code::FileMalformed,
                 format!("is of another kind than the function's attribute `{reference}`"),
             ));
         }
@@ -349,7 +351,7 @@ impl Resolver {
         origin: Context,
         label: &NodeLabel,
         ctx: Context,
-    ) -> Result<Attribute, Problem> {
+    ) -> Result<Attribute, Diagnostic> {
         let Resolver { files, graphs, scopes, pending, .. } = self;
         let depth = ctx.depth + 1;
         let mut too_deep = false;
@@ -369,8 +371,8 @@ impl Resolver {
             graph
         });
         if too_deep {
-            return Err(Problem::new(
-                ProblemKind::Limit,
+            return Err(Diagnostic::error(
+                Code::ResourceLimit,
                 format!("subgraphs nest deeper than {MAX_SUBGRAPH_DEPTH} levels"),
             ));
         }
@@ -381,10 +383,10 @@ impl Resolver {
     fn declare(&mut self, name: &str, role: &str, ctx: Context) -> ValueId {
         let value = self.add_value(name, ctx);
         if name.is_empty() {
-            self.problems.push(Problem::new(ProblemKind::Name, format!("{role} without a name")));
+            self.problems.push(Diagnostic::error(Code::InvalidGraph, format!("{role} without a name")));
         } else if !self.scopes.declare(ctx.scope, name, Some(value)) {
             self.problems
-                .push(Problem::new(ProblemKind::Name, format!("{role} `{name}` is already defined")));
+                .push(Diagnostic::error(Code::InvalidGraph, format!("{role} `{name}` is already defined")));
         }
         value
     }

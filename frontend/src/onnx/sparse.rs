@@ -2,8 +2,10 @@
 
 use prost::bytes::Bytes;
 
+use tcc_ir::diag::{Code, Diagnostic};
+
 use super::external::ExternalFiles;
-use super::problem::{Problem, ProblemKind};
+
 use super::proto::SparseTensorProto;
 use super::tensor::{self, Tensor, TensorData};
 
@@ -11,7 +13,7 @@ use super::tensor::{self, Tensor, TensorData};
 const MAX_DENSE_BYTES: usize = 1 << 28;
 
 /// Decodes `proto` to the dense tensor it stands for.
-pub fn decode(proto: &SparseTensorProto, files: &mut ExternalFiles) -> Result<Tensor, Problem> {
+pub fn decode(proto: &SparseTensorProto, files: &mut ExternalFiles) -> Result<Tensor, Diagnostic> {
     let part = |part: &Option<_>, name: &str| {
         part.clone().ok_or_else(|| wrong(format!("a sparse tensor has no {name}")))
     };
@@ -19,12 +21,12 @@ pub fn decode(proto: &SparseTensorProto, files: &mut ExternalFiles) -> Result<Te
     let indices = tensor::decode(&part(&proto.indices, "indices")?, files)?;
     let size = values.dtype.size();
     let TensorData::Bytes(stored) = &values.data else {
-        return Err(Problem::new(ProblemKind::Unsupported, "sparse tensors of strings aren't supported"));
+        return Err(Diagnostic::error(Code::FormatVersion, "sparse tensors of strings aren't supported"));
     };
     let (shape, numel) = tensor::checked_shape(&proto.dims, size)?;
     if numel.saturating_mul(size) > MAX_DENSE_BYTES {
-        return Err(Problem::new(
-            ProblemKind::Limit,
+        return Err(Diagnostic::error(
+            Code::ResourceLimit,
             format!("a sparse tensor of shape {shape:?} takes more than {MAX_DENSE_BYTES} bytes when dense"),
         ));
     }
@@ -41,7 +43,7 @@ fn positions(
     n_values: usize,
     shape: &[usize],
     numel: usize,
-) -> Result<Vec<usize>, Problem> {
+) -> Result<Vec<usize>, Diagnostic> {
     let coordinates =
         indices.as_i64s().ok_or_else(|| wrong("the indices of a sparse tensor must be int64"))?;
     let outside = || wrong(format!("a sparse tensor has an index outside its shape {shape:?}"));
@@ -68,8 +70,8 @@ fn positions(
     Ok(positions)
 }
 
-fn wrong(message: impl Into<String>) -> Problem {
-    Problem::new(ProblemKind::Tensor, message)
+fn wrong(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::FileMalformed, message)
 }
 
 #[cfg(test)]
@@ -96,7 +98,7 @@ mod tests {
         }
     }
 
-    fn dense(proto: &SparseTensorProto) -> Result<TensorData, Problem> {
+    fn dense(proto: &SparseTensorProto) -> Result<TensorData, Diagnostic> {
         decode(proto, &mut ExternalFiles::none()).map(|tensor| tensor.data)
     }
 
@@ -119,8 +121,8 @@ mod tests {
             sparse(&[2, 3], &[2, 1], &[1, 2]),
             SparseTensorProto { values: None, ..sparse(&[2, 3], &[2], &[1, 5]) },
         ] {
-            assert_eq!(dense(&bad).unwrap_err().kind, ProblemKind::Tensor);
+            assert_eq!(dense(&bad).unwrap_err().code, Code::FileMalformed);
         }
-        assert_eq!(dense(&sparse(&[1 << 40], &[2], &[1, 5])).unwrap_err().kind, ProblemKind::Limit);
+        assert_eq!(dense(&sparse(&[1 << 40], &[2], &[1, 5])).unwrap_err().code, Code::ResourceLimit);
     }
 }

@@ -2,9 +2,11 @@
 
 use prost::bytes::Bytes;
 
+use tcc_ir::diag::{Code, Diagnostic};
+
 use super::dtype::DataType;
 use super::external::ExternalFiles;
-use super::problem::{Problem, ProblemKind};
+
 use super::proto::{DATA_LOCATION_EXTERNAL, TensorProto};
 
 /// A constant tensor of a model file.
@@ -44,12 +46,12 @@ impl Tensor {
 }
 
 /// Decodes `proto`, reading external data through `files`.
-pub fn decode(proto: &TensorProto, files: &mut ExternalFiles) -> Result<Tensor, Problem> {
+pub fn decode(proto: &TensorProto, files: &mut ExternalFiles) -> Result<Tensor, Diagnostic> {
     let number = proto.data_type.unwrap_or(0);
     let dtype = DataType::from_number(number)
-        .ok_or_else(|| Problem::new(ProblemKind::Unsupported, format!("unknown element type {number}")))?;
+        .ok_or_else(|| Diagnostic::error(Code::FormatVersion, format!("unknown element type {number}")))?;
     if proto.segment.is_some() {
-        return Err(Problem::new(ProblemKind::Unsupported, "tensors stored in segments aren't supported"));
+        return Err(Diagnostic::error(Code::FormatVersion, "tensors stored in segments aren't supported"));
     }
     let (shape, numel) = checked_shape(&proto.dims, dtype.size())?;
     let data = if dtype == DataType::String {
@@ -64,7 +66,7 @@ pub fn decode(proto: &TensorProto, files: &mut ExternalFiles) -> Result<Tensor, 
 }
 
 /// The shape and its element count; an error where a dim is negative or the bytes can't be counted.
-pub(super) fn checked_shape(dims: &[i64], element_size: usize) -> Result<(Vec<usize>, usize), Problem> {
+pub(super) fn checked_shape(dims: &[i64], element_size: usize) -> Result<(Vec<usize>, usize), Diagnostic> {
     let shape: Option<Vec<usize>> = dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
     let shape = shape.ok_or_else(|| wrong(format!("shape {dims:?} has a negative dimension")))?;
     // Zeros are left out of the product so that no part of the shape can overflow later either.
@@ -84,7 +86,7 @@ fn stored_bytes(numel: usize, dtype: DataType) -> usize {
     (numel as u128 * u128::from(dtype.file_bits())).div_ceil(8) as usize
 }
 
-fn inline(proto: &TensorProto, numel: usize, dtype: DataType) -> Result<Bytes, Problem> {
+fn inline(proto: &TensorProto, numel: usize, dtype: DataType) -> Result<Bytes, Diagnostic> {
     let typed = proto.float_data.len()
         + proto.int32_data.len()
         + proto.int64_data.len()
@@ -99,7 +101,7 @@ fn inline(proto: &TensorProto, numel: usize, dtype: DataType) -> Result<Bytes, P
 }
 
 /// Elements stored as their bytes, packed below a byte.
-fn from_raw(raw: Bytes, numel: usize, dtype: DataType) -> Result<Bytes, Problem> {
+fn from_raw(raw: Bytes, numel: usize, dtype: DataType) -> Result<Bytes, Diagnostic> {
     let needed = stored_bytes(numel, dtype);
     if raw.len() != needed {
         return Err(wrong(format!(
@@ -132,7 +134,7 @@ fn unpack(packed: &[u8], numel: usize, bits: u32, signed: bool) -> Vec<u8> {
 }
 
 /// Elements stored in the repeated field of their type; `typed` is how many entries all such fields have.
-fn from_typed(proto: &TensorProto, typed: usize, numel: usize, dtype: DataType) -> Result<Bytes, Problem> {
+fn from_typed(proto: &TensorProto, typed: usize, numel: usize, dtype: DataType) -> Result<Bytes, Diagnostic> {
     use DataType::*;
     let field = |used: usize, entries: usize| match used {
         _ if used != typed => Err(wrong(format!("has data in a field that {dtype} doesn't use"))),
@@ -204,7 +206,7 @@ fn bytes_of<T: Copy, const N: usize>(values: &[T], encode: impl Fn(T) -> [u8; N]
 
 /// Writers differ on whether narrow values are sign-extended into int32_data, so both readings of the low
 /// `bits` pass; anything wider would lose its top.
-fn in_bits(values: &[i32], bits: u32, dtype: DataType) -> Result<(), Problem> {
+fn in_bits(values: &[i32], bits: u32, dtype: DataType) -> Result<(), Diagnostic> {
     let range = -(1i32 << (bits - 1))..(1i32 << bits);
     match values.iter().find(|value| !range.contains(value)) {
         Some(value) => Err(wrong(format!("value {value} is out of range for {dtype}"))),
@@ -212,7 +214,7 @@ fn in_bits(values: &[i32], bits: u32, dtype: DataType) -> Result<(), Problem> {
     }
 }
 
-fn strings(proto: &TensorProto, numel: usize) -> Result<Vec<String>, Problem> {
+fn strings(proto: &TensorProto, numel: usize) -> Result<Vec<String>, Diagnostic> {
     if proto.raw_data.as_ref().is_some_and(|raw| !raw.is_empty())
         || proto.data_location == Some(DATA_LOCATION_EXTERNAL)
     {
@@ -225,15 +227,15 @@ fn strings(proto: &TensorProto, numel: usize) -> Result<Vec<String>, Problem> {
 }
 
 /// UTF-8 text out of a bytes field.
-pub(super) fn text(bytes: &[u8]) -> Result<String, Problem> {
+pub(super) fn text(bytes: &[u8]) -> Result<String, Diagnostic> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.to_owned()),
         Err(_) => Err(wrong("a string is not UTF-8")),
     }
 }
 
-fn wrong(message: impl Into<String>) -> Problem {
-    Problem::new(ProblemKind::Tensor, message)
+fn wrong(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::FileMalformed, message)
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use prost::Message;
 use prost::bytes::Bytes;
 
+use tcc_ir::diag::{Code, Diagnostics};
+
 use super::attribute::Attribute;
 use super::dtype::DataType;
 use super::external::ExternalFiles;
 use super::model::{Model, load_bytes};
-use super::problem::{ProblemKind, Problems};
 use super::proto::*;
 use super::tensor::TensorData;
 
@@ -93,11 +94,11 @@ fn model(graph: GraphProto, functions: Vec<FunctionProto>) -> ModelProto {
     }
 }
 
-fn load(proto: &ModelProto) -> Result<Model, Problems> {
+fn load(proto: &ModelProto) -> Result<Model, Diagnostics> {
     load_bytes(proto.encode_to_vec().into(), ExternalFiles::none())
 }
 
-fn load_graph(graph: GraphProto) -> Result<Model, Problems> {
+fn load_graph(graph: GraphProto) -> Result<Model, Diagnostics> {
     load(&model(graph, vec![]))
 }
 
@@ -105,13 +106,13 @@ fn ops(model: &Model) -> Vec<&str> {
     model.main().nodes.iter().map(|node| node.label.op_type.as_str()).collect()
 }
 
-/// The problems of a model that must not load: kinds and text.
-fn refused(proto: &ModelProto) -> (Vec<ProblemKind>, String) {
+/// The problems of a model that must not load: codes and text.
+fn refused(proto: &ModelProto) -> (Vec<Code>, String) {
     let problems = load(proto).unwrap_err();
-    (problems.iter().map(|problem| problem.kind).collect(), problems.to_string())
+    (problems.0.iter().map(|problem| problem.code).collect(), problems.to_string())
 }
 
-fn refused_graph(graph: GraphProto) -> (Vec<ProblemKind>, String) {
+fn refused_graph(graph: GraphProto) -> (Vec<Code>, String) {
     refused(&model(graph, vec![]))
 }
 
@@ -127,17 +128,17 @@ fn nodes_come_out_in_order() {
 fn a_cycle_names_its_nodes() {
     let nodes = vec![node("Add", &["b", "x"], &["a"]), node("Relu", &["a"], &["b"])];
     let (kinds, text) = refused_graph(graph(&["x"], nodes, &["b"]));
-    assert_eq!(kinds, [ProblemKind::Cycle]);
+    assert_eq!(kinds, [Code::InvalidGraph]);
     assert!(text.contains("`#0 -> a`, `#1 -> b`"), "{text}");
     let (kinds, _) = refused_graph(graph(&["x"], vec![node("Add", &["x", "a"], &["a"])], &["a"]));
-    assert_eq!(kinds, [ProblemKind::Cycle]);
+    assert_eq!(kinds, [Code::InvalidGraph]);
 }
 
 #[test]
 fn a_branch_that_needs_its_own_node_is_a_cycle() {
     let branch = graph(&[], vec![node("Relu", &["y"], &["r"])], &["r"]);
     let cond = with(node("If", &["c"], &["y"]), body("then_branch", &branch));
-    assert_eq!(refused_graph(graph(&["c"], vec![cond], &["y"])).0, [ProblemKind::Cycle]);
+    assert_eq!(refused_graph(graph(&["c"], vec![cond], &["y"])).0, [Code::InvalidGraph]);
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn every_bad_name_is_reported() {
         node("Relu", &["x"], &["x"]),
     ];
     let (kinds, text) = refused_graph(graph(&["x"], nodes, &["a", "gone"]));
-    assert_eq!(kinds, [ProblemKind::Name; 4], "{text}");
+    assert_eq!(kinds, [Code::InvalidGraph; 4], "{text}");
     for part in ["`nowhere`", "output `a` is already defined", "output `x` is already defined", "`gone`"] {
         assert!(text.contains(part), "{text}");
     }
@@ -214,7 +215,7 @@ fn a_constant_must_have_one_value() {
     let none = node("Constant", &[], &["c"]);
     let two = with(with(none.clone(), int("value_int", 1)), int("value_other", 1));
     for bad in [none, two] {
-        assert_eq!(refused_graph(graph(&[], vec![bad], &["c"])).0, [ProblemKind::Node]);
+        assert_eq!(refused_graph(graph(&[], vec![bad], &["c"])).0, [Code::InvalidGraph]);
     }
 }
 
@@ -307,7 +308,7 @@ fn recursive_functions_name_the_cycle() {
     let g = function("G", &["a"], vec![call("F", &["a"], &["b"])], &["b"]);
     let main = graph(&["x"], vec![call("F", &["x"], &["y"])], &["y"]);
     let (kinds, text) = refused(&model(main, vec![f, g]));
-    assert_eq!(kinds, [ProblemKind::Cycle]);
+    assert_eq!(kinds, [Code::InvalidGraph]);
     assert!(text.contains("local.F -> local.G -> local.F"), "{text}");
 }
 
@@ -322,7 +323,7 @@ fn an_expansion_bomb_is_stopped() {
     let last = function("L12", &["a"], vec![node("Relu", &["a"], &["b"])], &["b"]);
     let functions = (0..12).map(level).chain([last]).collect();
     let main = graph(&["x"], vec![call("L0", &["x"], &["y"])], &["y"]);
-    assert_eq!(refused(&model(main, functions)).0, [ProblemKind::Limit]);
+    assert_eq!(refused(&model(main, functions)).0, [Code::ResourceLimit]);
 }
 
 /// `depth` conditionals inside each other.
@@ -336,7 +337,7 @@ fn nested(depth: usize) -> GraphProto {
 fn deep_nesting_loads_up_to_a_limit() {
     let main = |depth| GraphProto { input: vec![info("c"), info("x")], ..nested(depth) };
     assert_eq!(load_graph(main(500)).unwrap().graphs.len(), 501);
-    assert_eq!(refused_graph(main(600)).0, [ProblemKind::Limit]);
+    assert_eq!(refused_graph(main(600)).0, [Code::ResourceLimit]);
 }
 
 #[test]
@@ -344,21 +345,21 @@ fn versions_outside_the_range_are_refused() {
     let main = || graph(&["x"], vec![], &["x"]);
     for ir_version in [0, 2, 99] {
         let proto = ModelProto { ir_version: Some(ir_version), ..model(main(), vec![]) };
-        assert_eq!(refused(&proto).0, [ProblemKind::Unsupported]);
+        assert_eq!(refused(&proto).0, [Code::FormatVersion]);
     }
     let proto = ModelProto { opset_import: vec![import("", 99)], ..model(main(), vec![]) };
-    assert_eq!(refused(&proto).0, [ProblemKind::Unsupported]);
+    assert_eq!(refused(&proto).0, [Code::FormatVersion]);
     let proto =
         ModelProto { opset_import: vec![import("", 13), import("ai.onnx", 14)], ..model(main(), vec![]) };
-    assert_eq!(refused(&proto).0, [ProblemKind::Malformed]);
+    assert_eq!(refused(&proto).0, [Code::FileMalformed]);
     let proto = ModelProto { opset_import: vec![], ..model(main(), vec![]) };
-    assert_eq!(refused(&proto).0, [ProblemKind::Malformed]);
+    assert_eq!(refused(&proto).0, [Code::FileMalformed]);
 }
 
 #[test]
 fn a_domain_that_is_not_imported_is_refused() {
     let (kinds, text) = refused_graph(graph(&["x"], vec![call("F", &["x"], &["y"])], &["y"]));
-    assert_eq!(kinds, [ProblemKind::Unsupported]);
+    assert_eq!(kinds, [Code::FormatVersion]);
     assert!(text.contains("domain local"), "{text}");
 }
 

@@ -1,7 +1,9 @@
 //! The types that a file states for its inputs and outputs.
 
+use tcc_ir::diag::{Code, Diagnostic};
+
 use super::dtype::DataType;
-use super::problem::{Problem, ProblemKind};
+
 use super::proto::{DimensionValue, TensorShapeProto, TypeProto, type_proto};
 
 /// A stated type. For anything but a model's inputs it is a claim to check, never a fact.
@@ -41,10 +43,10 @@ pub enum Dim {
 }
 
 /// Reads a stated type; `Ok(None)` where the file states none.
-pub fn from_proto(proto: Option<&TypeProto>) -> Result<Option<ValueType>, Problem> {
+pub fn from_proto(proto: Option<&TypeProto>) -> Result<Option<ValueType>, Diagnostic> {
     use type_proto::Value;
     let Some(value) = proto.and_then(|proto| proto.value.as_ref()) else { return Ok(None) };
-    let element = |element: &type_proto::Element| -> Result<_, Problem> {
+    let element = |element: &type_proto::Element| -> Result<_, Diagnostic> {
         Ok(from_proto(element.elem_type.as_deref())?.map(Box::new))
     };
     Ok(Some(match value {
@@ -54,7 +56,7 @@ pub fn from_proto(proto: Option<&TypeProto>) -> Result<Option<ValueType>, Proble
         Value::OptionalType(optional) => ValueType::Optional(element(optional)?),
         Value::MapType(map) => ValueType::Map {
             key: dtype(map.key_type)?
-                .ok_or_else(|| Problem::new(ProblemKind::Malformed, "a map type has no key type"))?,
+                .ok_or_else(|| Diagnostic::error(Code::FileMalformed, "a map type has no key type"))?,
             value: from_proto(map.value_type.as_deref())?.map(Box::new),
         },
         Value::OpaqueType(opaque) => ValueType::Opaque {
@@ -64,16 +66,16 @@ pub fn from_proto(proto: Option<&TypeProto>) -> Result<Option<ValueType>, Proble
     }))
 }
 
-fn tensor_type(tensor: &type_proto::Tensor) -> Result<TensorType, Problem> {
+fn tensor_type(tensor: &type_proto::Tensor) -> Result<TensorType, Diagnostic> {
     Ok(TensorType { dtype: dtype(tensor.elem_type)?, shape: tensor.shape.as_ref().map(shape) })
 }
 
-fn dtype(number: Option<i32>) -> Result<Option<DataType>, Problem> {
+fn dtype(number: Option<i32>) -> Result<Option<DataType>, Diagnostic> {
     match number.unwrap_or(0) {
         0 => Ok(None),
         number => DataType::from_number(number)
             .map(Some)
-            .ok_or_else(|| Problem::new(ProblemKind::Unsupported, format!("unknown element type {number}"))),
+            .ok_or_else(|| Diagnostic::error(Code::FormatVersion, format!("unknown element type {number}"))),
     }
 }
 
