@@ -154,16 +154,28 @@ impl Tensor {
     /// # Panics
     /// If a position is out of range or the count differs from the shape's.
     pub fn gather_linear(&self, shape: Vec<usize>, positions: impl IntoIterator<Item = usize>) -> Tensor {
-        let data = match &self.data {
-            Data::Bytes(b) => {
-                let size = self.dtype.size();
-                let mut out = Vec::new();
-                positions.into_iter().for_each(|p| out.extend_from_slice(&b[p * size..(p + 1) * size]));
-                Data::Bytes(out.into())
-            }
-            Data::Strings(s) => Data::Strings(positions.into_iter().map(|p| s[p].clone()).collect()),
-        };
-        Tensor { dtype: self.dtype, shape, data }
+        Tensor::pick(&[self], shape, positions.into_iter().map(|p| (0, p)))
+    }
+
+    /// Elements of several tensors of one dtype: each place is (tensor, linear position in it).
+    ///
+    /// # Panics
+    /// If there is no tensor, a place is out of range or the count differs from the shape's.
+    pub fn pick(
+        sources: &[&Tensor],
+        shape: Vec<usize>,
+        places: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Tensor {
+        let dtype = sources[0].dtype;
+        debug_assert!(sources.iter().all(|s| s.dtype == dtype));
+        if dtype == DType::String {
+            let elems = places.into_iter().map(|(s, p)| sources[s].strings()[p].clone()).collect();
+            return Tensor::from_strings(shape, elems);
+        }
+        let (size, bytes): (usize, Vec<&[u8]>) = (dtype.size(), sources.iter().map(|s| s.bytes()).collect());
+        let mut out = Vec::with_capacity(n_elements(&shape).unwrap_or(0).saturating_mul(size));
+        places.into_iter().for_each(|(s, p)| out.extend_from_slice(&bytes[s][p * size..(p + 1) * size]));
+        Tensor::from_bytes(dtype, shape, out.into()).expect("as many places as the shape says")
     }
 }
 

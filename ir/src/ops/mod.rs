@@ -1,23 +1,53 @@
 //! The operator table: the only list of operators. One file each.
 
 mod binary;
+mod bitcast;
+mod broadcast_op;
+mod cast;
 mod compare;
+mod concat;
 mod constant;
+mod gather;
+mod gather_elements;
+mod gather_nd;
+mod indexing;
+mod iota;
 mod kernel;
+mod pad;
 mod reshape;
+mod scatter;
+mod scatter_elements;
+mod scatter_nd;
+mod select;
 mod sizes;
+mod slice;
+mod transpose;
 mod unary;
 
 pub mod broadcast;
 pub mod scalar;
 
 pub use binary::Binary;
+pub use bitcast::Bitcast;
+pub use broadcast_op::Broadcast;
+pub use cast::Cast;
 pub use compare::Compare;
+pub use concat::Concat;
 pub use constant::Constant;
+pub use gather::Gather;
+pub use gather_elements::GatherElements;
+pub use gather_nd::GatherNd;
+pub use iota::Iota;
 pub use kernel::KernelOp;
+pub use pad::{Pad, PadMode};
 pub use reshape::Reshape;
 pub use scalar::{BinaryKind, UnaryKind};
+pub use scatter_elements::ScatterElements;
+pub use scatter_nd::ScatterNd;
+pub use select::Select;
 pub use sizes::Sizes;
+pub use slice::Slice;
+pub use transpose::Transpose;
 pub use unary::Unary;
 
 use crate::attr::{Attr, AttrError, Attrs};
@@ -93,4 +123,26 @@ macro_rules! ops {
     };
 }
 
-ops! { Constant, Sizes, Unary, Binary, Compare, Reshape, KernelOp }
+ops! {
+    Constant,
+    Sizes,
+    Unary,
+    Binary,
+    Compare,
+    Select,
+    Cast,
+    Bitcast,
+    Reshape,
+    Broadcast,
+    Transpose,
+    Slice,
+    Pad,
+    Concat,
+    Gather,
+    GatherElements,
+    GatherNd,
+    ScatterElements,
+    ScatterNd,
+    Iota,
+    KernelOp,
+}
