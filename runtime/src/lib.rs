@@ -3,6 +3,7 @@
 //! [`Package`] is a loaded model, [`Context`] runs it. `tcc_runtime::package` is the file format, `builtin` the library
 //! of routines that packages call by name.
 
+pub mod abi;
 mod arena;
 mod buffer;
 pub mod builtin;
