@@ -149,7 +149,11 @@ pub unsafe extern "C" fn tcc_package_open(path: *const c_char, out: *mut *mut CP
 /// # Safety
 /// `data` must be valid for reading `bytes` bytes, `out` valid for writing; either may be null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tcc_package_open_memory(data: *const u8, bytes: usize, out: *mut *mut CPackage) -> Status {
+pub unsafe extern "C" fn tcc_package_open_memory(
+    data: *const u8,
+    bytes: usize,
+    out: *mut *mut CPackage,
+) -> Status {
     // SAFETY: as the caller promises.
     guard(|| unsafe { hand_out(Package::from_bytes(slice(data, bytes, "data")?)?, out) })
 }
@@ -206,7 +210,9 @@ pub unsafe extern "C" fn tcc_output_info(package: *const CPackage, index: usize,
 
 fn fill_info(all: &[Description], what: &str, index: usize, info: &mut CIo) -> Result<()> {
     let one = all.get(index);
-    let one = one.ok_or_else(|| Error::Argument { cause: format!("there is no {what} {index}, there are {}", all.len()) })?;
+    let one = one.ok_or_else(|| Error::Argument {
+        cause: format!("there is no {what} {index}, there are {}", all.len()),
+    })?;
     *info = CIo {
         name: one.name.as_ptr(),
         dtype: one.dtype as u32,
@@ -285,7 +291,8 @@ pub unsafe extern "C" fn tcc_set_input_strings(
     guard(|| {
         // SAFETY: as the caller promises.
         let (context, shape) = unsafe { (get_mut(context, "context")?, slice(shape, rank, "shape")?) };
-        let count = element_count(shape).ok_or_else(|| Error::Argument { cause: format!("{shape:?} is no shape") })?;
+        let count = element_count(shape)
+            .ok_or_else(|| Error::Argument { cause: format!("{shape:?} is no shape") })?;
         // SAFETY: as the caller promises.
         let pointers = unsafe { slice(strings, count, "strings") }?;
         let text = |&pointer: &*const c_char| {

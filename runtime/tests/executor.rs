@@ -148,7 +148,9 @@ fn sizes_found_during_the_run_size_what_follows() {
     b.builtin(0, &builtin::NonZero {}, &[x], &[positions], &[symbol]);
     b.push(0, Step::Copy { from: positions, to: y, sets: vec![] });
     let mut context = b.context(1);
-    for (numbers, expected) in [(vec![0.0, 5.0, -0.0, f32::NAN], vec![1, 3]), (vec![0.0; 9], vec![]), (vec![1.0; 3], vec![0, 1, 2])] {
+    for (numbers, expected) in
+        [(vec![0.0, 5.0, -0.0, f32::NAN], vec![1, 3]), (vec![0.0; 9], vec![]), (vec![1.0; 3], vec![0, 1, 2])]
+    {
         context.set_input(0, DType::F32, &[numbers.len() as i64], &bytes_f32(&numbers)).unwrap();
         context.run().unwrap();
         let view = context.output(0).unwrap();
@@ -303,7 +305,10 @@ fn the_profile_counts_calls() {
     run(&mut context, &[1.0]);
     run(&mut context, &[1.0]);
     let rows = context.profile();
-    assert_eq!(rows.iter().map(|row| (&row.name[..], row.calls)).collect::<Vec<_>>(), [("add", 2), ("double", 2)]);
+    assert_eq!(
+        rows.iter().map(|row| (&row.name[..], row.calls)).collect::<Vec<_>>(),
+        [("add", 2), ("double", 2)]
+    );
 }
 
 /// Hand-assembled code in a real file: copies four bytes from the first buffer to the second.

@@ -10,15 +10,20 @@ const HEADER: &str = include_str!("../../include/tcc.h");
 
 /// Name and number of the header's enumerators that start with a prefix.
 fn enumerators(prefix: &str) -> Vec<(String, u32)> {
-    let lines = HEADER.lines().filter_map(|line| line.trim().trim_end_matches(',').strip_prefix(prefix)?.split_once(" = "));
+    let lines = HEADER
+        .lines()
+        .filter_map(|line| line.trim().trim_end_matches(',').strip_prefix(prefix)?.split_once(" = "));
     lines.map(|(name, number)| (name.to_lowercase(), number.parse().unwrap())).collect()
 }
 
 #[test]
 fn the_header_has_every_element_type() {
-    let names: Vec<(String, u32)> =
-        enumerators("TCC_").into_iter().filter(|(name, _)| name != "ok" && !name.starts_with("error")).collect();
-    let expected: Vec<(String, u32)> = DType::all().map(|dtype| (dtype.name().to_string(), dtype as u32)).collect();
+    let names: Vec<(String, u32)> = enumerators("TCC_")
+        .into_iter()
+        .filter(|(name, _)| name != "ok" && !name.starts_with("error"))
+        .collect();
+    let expected: Vec<(String, u32)> =
+        DType::all().map(|dtype| (dtype.name().to_string(), dtype as u32)).collect();
     assert_eq!(names, expected);
 }
 
@@ -26,8 +31,22 @@ fn the_header_has_every_element_type() {
 fn the_header_has_every_status() {
     use Status::*;
     let all = [
-        Io, NotAPackage, Version, Corrupt, Invalid, Target, Argument, Unbound, Shape, Type, Check, Kernel, Builtin, Size,
-        Memory, Internal,
+        Io,
+        NotAPackage,
+        Version,
+        Corrupt,
+        Invalid,
+        Target,
+        Argument,
+        Unbound,
+        Shape,
+        Type,
+        Check,
+        Kernel,
+        Builtin,
+        Size,
+        Memory,
+        Internal,
     ];
     let expected: Vec<(String, u32)> =
         all.iter().map(|&status| (format!("{status:?}").to_lowercase(), status as u32)).collect();
@@ -61,7 +80,12 @@ fn a_model_runs_through_the_c_interface() {
     // SAFETY: all pointers are to live variables of the right types.
     unsafe {
         let (mut package, mut context) = (null_mut(), null_mut());
-        assert_eq!(tcc_package_open_memory(file.as_ptr(), file.len(), &mut package), Status::Ok, "{}", error_text());
+        assert_eq!(
+            tcc_package_open_memory(file.as_ptr(), file.len(), &mut package),
+            Status::Ok,
+            "{}",
+            error_text()
+        );
         assert_eq!((tcc_input_count(package), tcc_output_count(package)), (1, 1));
         let mut info = CIo { name: null(), dtype: 0, form: 9, rank: 0, dims: null() };
         assert_eq!(tcc_input_info(package, 0, &mut info), Status::Ok);

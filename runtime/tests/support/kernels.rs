@@ -17,7 +17,8 @@ unsafe fn tile<'a>(bufs: Bufs, at: usize, begin: i64, end: i64, width: i64) -> &
 /// `bufs[2] = bufs[0] + bufs[1]`.
 pub unsafe extern "C" fn add(bufs: Bufs, _dims: *const i64, begin: i64, end: i64, _scratch: *mut u8) -> i32 {
     // SAFETY: as `tile` needs.
-    let (a, b, out) = unsafe { (tile(bufs, 0, begin, end, 1), tile(bufs, 1, begin, end, 1), tile(bufs, 2, begin, end, 1)) };
+    let (a, b, out) =
+        unsafe { (tile(bufs, 0, begin, end, 1), tile(bufs, 1, begin, end, 1), tile(bufs, 2, begin, end, 1)) };
     for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
         *out = *a + *b;
     }
@@ -25,7 +26,13 @@ pub unsafe extern "C" fn add(bufs: Bufs, _dims: *const i64, begin: i64, end: i64
 }
 
 /// `bufs[1] = 2 * bufs[0]`, through scratch of one float.
-pub unsafe extern "C" fn double(bufs: Bufs, _dims: *const i64, begin: i64, end: i64, scratch: *mut u8) -> i32 {
+pub unsafe extern "C" fn double(
+    bufs: Bufs,
+    _dims: *const i64,
+    begin: i64,
+    end: i64,
+    scratch: *mut u8,
+) -> i32 {
     // SAFETY: as `tile` needs; the step states 4 bytes of scratch.
     let (x, out) = unsafe { (tile(bufs, 0, begin, end, 1), tile(bufs, 1, begin, end, 1)) };
     for (out, x) in out.iter_mut().zip(x) {

@@ -57,7 +57,14 @@ impl Builder {
         self.typed(name, Form::Tensor, dtype, dims, storage)
     }
 
-    pub fn typed(&mut self, name: &str, form: Form, dtype: DType, dims: &[ExprId], storage: Storage) -> ValueId {
+    pub fn typed(
+        &mut self,
+        name: &str,
+        form: Form,
+        dtype: DType,
+        dims: &[ExprId],
+        storage: Storage,
+    ) -> ValueId {
         self.manifest.values.push(Value { name: name.into(), form, dtype, dims: dims.into(), storage });
         ValueId(self.manifest.values.len() as u32 - 1)
     }
@@ -117,14 +124,25 @@ impl Builder {
     }
 
     pub fn kernel(&mut self, name: &str, function: KernelFn) -> KernelId {
-        self.manifest.kernels.push(Kernel { name: name.into(), source: format!("node {name}"), serial: false });
+        self.manifest.kernels.push(Kernel {
+            name: name.into(),
+            source: format!("node {name}"),
+            serial: false,
+        });
         self.manifest.sections[0].entries.push(self.functions.len() as u64);
         self.functions.push(function);
         KernelId(self.functions.len() as u32 - 1)
     }
 
     /// A kernel step with a tile an element of the first dim and no scratch.
-    pub fn call(&mut self, block: u32, kernel: KernelId, inputs: &[ValueId], outputs: &[ValueId], dims: &[ExprId]) {
+    pub fn call(
+        &mut self,
+        block: u32,
+        kernel: KernelId,
+        inputs: &[ValueId],
+        outputs: &[ValueId],
+        dims: &[ExprId],
+    ) {
         let scratch = self.number(0);
         let step = KernelStep {
             kernel,
