@@ -10,7 +10,8 @@ libmlir-22-dev           MLIR, which tcc lowers kernels through
 llvm-22-dev              LLVM, which makes machine code (the 22 here, in Cargo.toml and .cargo/config.toml move together)
 llvm-22-tools            FileCheck, which checks the lit tests
 mlir-22-tools            mlir-tblgen, which the MLIR bindings run while they build
-clang-22                 the C compiler for the bindings and the linker driver
+clang-22                 the compiler that drives the linker, and compiles the C examples
+g++                      the C++ compiler for the bindings' own glue
 lld-22                   the linker: LLVM is linked statically, which is slow with others
 libclang-22-dev          bindgen reads MLIR's C headers with it
 libpolly-22-dev          a library that LLVM's static link names

@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
+/// Finds out whether a feature is there; it may ask the `tcc` at this path.
+type Probe = fn(&Path) -> bool;
+
 /// Every known word with its probe. A word that is not here is an error in the test that uses it.
-const PROBES: [(&str, fn(&Path) -> bool); 5] = [
+const PROBES: [(&str, Probe); 5] = [
     ("cpu", |_| true),
     ("ptx", |tcc| has_target(tcc, "ptx")),
     ("spirv", |tcc| has_target(tcc, "spirv")),
