@@ -145,6 +145,11 @@ impl Package {
         }
     }
 
+    /// Size of the weights in bytes.
+    pub fn weights_bytes(&self) -> u64 {
+        self.weights().len() as u64
+    }
+
     /// The weights' bytes.
     pub(crate) fn weights(&self) -> &[u8] {
         match (&self.weights, &self.file) {

@@ -12,6 +12,9 @@ use crate::package::{Manifest, Step, SymbolId, ValueId};
 use super::call::{Pending, RawInput};
 use super::transfer::Source;
 
+/// Most list entries taken ahead: more are allocated at the first run, which no ordinary model needs.
+const MAX_RESERVED: usize = 1 << 16;
+
 #[derive(Debug)]
 pub(crate) struct Workspace {
     /// A kernel's buffers and dims.
@@ -59,10 +62,10 @@ impl Workspace {
             scratch: (0..threads).map(|_| Buffer::new()).collect(),
             faults: (0..threads).map(|_| AtomicI32::new(0)).collect(),
             inputs: Vec::with_capacity(arguments),
-            shapes: Vec::with_capacity(arguments.saturating_mul(rank)),
+            shapes: Vec::with_capacity(arguments.saturating_mul(rank).min(MAX_RESERVED)),
             outputs: Vec::with_capacity(arguments),
             pending: Vec::new(),
-            sizes: Vec::with_capacity(arguments.saturating_mul(rank)),
+            sizes: Vec::with_capacity(arguments.saturating_mul(rank).min(MAX_RESERVED)),
             sources: Vec::with_capacity(arguments),
             seed: 0,
             draws: 0,
