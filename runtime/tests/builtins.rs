@@ -46,7 +46,8 @@ fn topk_orders_ties_by_index_and_nan_as_largest() {
     let x = f32_tensor(&[2, 4], &[1.0, f32::NAN, 3.0, 3.0, -1.0, -0.0, 0.0, -2.0]);
     let run = |k: i64, axis, largest| {
         let outputs = [(Form::Tensor, DType::F32, 2), (Form::Tensor, DType::I64, 2)];
-        let results = run_builtin(&TopK { axis, largest }, &[x.clone(), i64_tensor(&[1], &[k])], &outputs).unwrap();
+        let results =
+            run_builtin(&TopK { axis, largest }, &[x.clone(), i64_tensor(&[1], &[k])], &outputs).unwrap();
         (tensor(&results[0]), i64s(tensor(&results[1]).as_bytes().unwrap()))
     };
     let (values, indices) = run(3, -1, true);
@@ -57,14 +58,21 @@ fn topk_orders_ties_by_index_and_nan_as_largest() {
     assert_eq!(run(1, 0, true).1, [0, 0, 0, 0]);
     assert_eq!(run(0, 0, true).0.shape, [0, 4]);
     let outputs = [(Form::Tensor, DType::F32, 2), (Form::Tensor, DType::I64, 2)];
-    let error = run_builtin(&TopK { axis: 1, largest: true }, &[x, i64_tensor(&[1], &[5])], &outputs).unwrap_err();
+    let error =
+        run_builtin(&TopK { axis: 1, largest: true }, &[x, i64_tensor(&[1], &[5])], &outputs).unwrap_err();
     assert!(error.to_string().contains("0 to 4"), "{error}");
 }
 
 #[test]
 fn sort_handles_integers_of_both_signs() {
     let x = i64_tensor(&[4], &[3, i64::MIN, -1, i64::MAX]);
-    let sorted = |descending| i64s(tensor(&one(&Sort { axis: 0, descending }, &[x.clone()], Form::Tensor, DType::I64, 1)).as_bytes().unwrap());
+    let sorted = |descending| {
+        i64s(
+            tensor(&one(&Sort { axis: 0, descending }, &[x.clone()], Form::Tensor, DType::I64, 1))
+                .as_bytes()
+                .unwrap(),
+        )
+    };
     assert_eq!(sorted(false), [i64::MIN, -1, 3, i64::MAX]);
     assert_eq!(sorted(true), [i64::MAX, 3, -1, i64::MIN]);
 }
@@ -83,7 +91,13 @@ fn compress_keeps_rows_or_elements() {
     let mask = bools(&[3], &[0, 1, 1]);
     let rows = one(&Compress { axis: Some(0) }, &[x.clone(), mask], Form::Tensor, DType::F32, 2);
     assert_eq!(rows, f32_tensor(&[2, 2], &[3.0, 4.0, 5.0, 6.0]));
-    let flat = one(&Compress { axis: None }, &[x.clone(), bools(&[5], &[0, 1, 0, 0, 1])], Form::Tensor, DType::F32, 1);
+    let flat = one(
+        &Compress { axis: None },
+        &[x.clone(), bools(&[5], &[0, 1, 0, 0, 1])],
+        Form::Tensor,
+        DType::F32,
+        1,
+    );
     assert_eq!(flat, f32_tensor(&[2], &[2.0, 5.0]));
     let error = refusal(&Compress { axis: Some(1) }, &[x, bools(&[3], &[1; 3])], Form::Tensor, DType::F32, 2);
     assert!(error.contains("the mask has 3 elements, the axis 2"), "{error}");
@@ -92,10 +106,16 @@ fn compress_keeps_rows_or_elements() {
 #[test]
 fn unique_reports_first_positions_classes_and_counts() {
     let outputs = |dtype, rank| {
-        [(Form::Tensor, dtype, rank), (Form::Tensor, DType::I64, 1), (Form::Tensor, DType::I64, 1), (Form::Tensor, DType::I64, 1)]
+        [
+            (Form::Tensor, dtype, rank),
+            (Form::Tensor, DType::I64, 1),
+            (Form::Tensor, DType::I64, 1),
+            (Form::Tensor, DType::I64, 1),
+        ]
     };
     let x = f32_tensor(&[6], &[2.0, 1.0, 1.0, 3.0, 4.0, 3.0]);
-    let sorted = run_builtin(&Unique { axis: None, sorted: true }, &[x.clone()], &outputs(DType::F32, 1)).unwrap();
+    let sorted =
+        run_builtin(&Unique { axis: None, sorted: true }, &[x.clone()], &outputs(DType::F32, 1)).unwrap();
     assert_eq!(sorted[0], f32_tensor(&[4], &[1.0, 2.0, 3.0, 4.0]));
     assert_eq!(sorted[1], i64_tensor(&[4], &[1, 0, 3, 4]));
     assert_eq!(sorted[2], i64_tensor(&[6], &[1, 0, 0, 2, 3, 2]));
@@ -105,7 +125,8 @@ fn unique_reports_first_positions_classes_and_counts() {
     assert_eq!(unsorted[2], i64_tensor(&[6], &[0, 1, 1, 2, 3, 2]));
     assert_eq!(unsorted[3], i64_tensor(&[4], &[1, 2, 2, 1]));
     let rows = f32_tensor(&[3, 3], &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 2.0, 3.0, 4.0]);
-    let rows = run_builtin(&Unique { axis: Some(0), sorted: true }, &[rows], &outputs(DType::F32, 2)).unwrap();
+    let rows =
+        run_builtin(&Unique { axis: Some(0), sorted: true }, &[rows], &outputs(DType::F32, 2)).unwrap();
     assert_eq!(rows[0], f32_tensor(&[2, 3], &[1.0, 0.0, 0.0, 2.0, 3.0, 4.0]));
     let texts = strings(&[3], &["b", "a", "b"]);
     let texts = run_builtin(&Unique { axis: None, sorted: true }, &[texts], &outputs(TEXT, 1)).unwrap();
@@ -133,7 +154,8 @@ fn nms_keeps_the_best_of_overlapping_boxes() {
     assert_eq!(run(3, 0.0), i64_tensor(&[3, 3], &[0, 0, 3, 0, 0, 0, 0, 0, 5]));
     assert_eq!(run(3, 0.4), i64_tensor(&[2, 3], &[0, 0, 3, 0, 0, 0]));
     assert_eq!(run(1, 0.0), i64_tensor(&[1, 3], &[0, 0, 3]));
-    let none = one(&NonMaxSuppression { center_point_box: false }, &[boxes, scores], Form::Tensor, DType::I64, 2);
+    let none =
+        one(&NonMaxSuppression { center_point_box: false }, &[boxes, scores], Form::Tensor, DType::I64, 2);
     assert_eq!(none, i64_tensor(&[0, 3], &[]));
 }
 
@@ -174,32 +196,58 @@ fn sequences_are_built_and_taken_apart() {
     let (a, b) = (f32_tensor(&[2], &[1.0, 2.0]), f32_tensor(&[1], &[3.0]));
     let sequence = one(&SequenceConstruct {}, &[a.clone(), b.clone()], Form::Sequence, DType::F32, 0);
     assert_eq!(sequence, Object::Sequence(vec![tensor(&a), tensor(&b)]));
-    let at = |position| one(&SequenceAt {}, &[sequence.clone(), i64_tensor(&[], &[position])], Form::Tensor, DType::F32, 1);
+    let at = |position| {
+        one(&SequenceAt {}, &[sequence.clone(), i64_tensor(&[], &[position])], Form::Tensor, DType::F32, 1)
+    };
     assert_eq!((at(0), at(-1)), (a.clone(), b.clone()));
-    let error = refusal(&SequenceAt {}, &[sequence.clone(), i64_tensor(&[], &[2])], Form::Tensor, DType::F32, 1);
+    let error =
+        refusal(&SequenceAt {}, &[sequence.clone(), i64_tensor(&[], &[2])], Form::Tensor, DType::F32, 1);
     assert!(error.contains("position 2 isn't in a sequence of 2"), "{error}");
-    let insert = |extra: &[Object]| one(&SequenceInsert {}, &[&[sequence.clone(), b.clone()][..], extra].concat(), Form::Sequence, DType::F32, 0);
+    let insert = |extra: &[Object]| {
+        one(
+            &SequenceInsert {},
+            &[&[sequence.clone(), b.clone()][..], extra].concat(),
+            Form::Sequence,
+            DType::F32,
+            0,
+        )
+    };
     assert_eq!(insert(&[]), Object::Sequence(vec![tensor(&a), tensor(&b), tensor(&b)]));
     assert_eq!(insert(&[i64_tensor(&[], &[-2])]), Object::Sequence(vec![tensor(&b), tensor(&a), tensor(&b)]));
     let erased = one(&SequenceErase {}, &[sequence.clone()], Form::Sequence, DType::F32, 0);
     assert_eq!(erased, Object::Sequence(vec![tensor(&a)]));
-    assert_eq!(one(&SequenceLength {}, &[sequence.clone()], Form::Tensor, DType::I64, 0), i64_tensor(&[], &[2]));
+    assert_eq!(
+        one(&SequenceLength {}, &[sequence.clone()], Form::Tensor, DType::I64, 0),
+        i64_tensor(&[], &[2])
+    );
     assert_eq!(one(&SequenceEmpty {}, &[], Form::Sequence, DType::F32, 0), Object::Sequence(vec![]));
-    let joined = one(&ConcatFromSequence { axis: 0, new_axis: false }, &[sequence.clone()], Form::Tensor, DType::F32, 1);
+    let joined = one(
+        &ConcatFromSequence { axis: 0, new_axis: false },
+        &[sequence.clone()],
+        Form::Tensor,
+        DType::F32,
+        1,
+    );
     assert_eq!(joined, f32_tensor(&[3], &[1.0, 2.0, 3.0]));
-    let error = refusal(&ConcatFromSequence { axis: 0, new_axis: true }, &[sequence], Form::Tensor, DType::F32, 2);
+    let error =
+        refusal(&ConcatFromSequence { axis: 0, new_axis: true }, &[sequence], Form::Tensor, DType::F32, 2);
     assert!(error.contains("can't be joined"), "{error}");
 }
 
 #[test]
 fn splits_and_joins_are_inverse() {
     let x = f32_tensor(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    let split = |inputs: &[Object], keepdims| one(&SplitToSequence { axis: 1, keepdims }, inputs, Form::Sequence, DType::F32, 0);
+    let split = |inputs: &[Object], keepdims| {
+        one(&SplitToSequence { axis: 1, keepdims }, inputs, Form::Sequence, DType::F32, 0)
+    };
     let twos = split(&[x.clone(), i64_tensor(&[], &[2])], true);
     let expected = [f32_tensor(&[2, 2], &[1.0, 2.0, 4.0, 5.0]), f32_tensor(&[2, 1], &[3.0, 6.0])];
     assert_eq!(twos, Object::Sequence(expected.iter().map(tensor).collect()));
     assert_eq!(split(&[x.clone(), i64_tensor(&[2], &[2, 1])], true), twos);
-    assert_eq!(one(&ConcatFromSequence { axis: -1, new_axis: false }, &[twos], Form::Tensor, DType::F32, 2), x);
+    assert_eq!(
+        one(&ConcatFromSequence { axis: -1, new_axis: false }, &[twos], Form::Tensor, DType::F32, 2),
+        x
+    );
     let ones = split(&[x.clone()], false);
     assert_eq!(one(&ConcatFromSequence { axis: 1, new_axis: true }, &[ones], Form::Tensor, DType::F32, 2), x);
 }
@@ -223,7 +271,10 @@ fn strings_are_joined_compared_and_picked() {
     let (a, b) = (strings(&[2, 1], &["a", "b"]), strings(&[2], &["b", "x"]));
     let joined = one(&StringConcat {}, &[a.clone(), b.clone()], Form::Tensor, TEXT, 2);
     assert_eq!(joined, strings(&[2, 2], &["ab", "ax", "bb", "bx"]));
-    assert_eq!(one(&StringEqual {}, &[a, b.clone()], Form::Tensor, DType::Bool, 2), bools(&[2, 2], &[0, 0, 1, 0]));
+    assert_eq!(
+        one(&StringEqual {}, &[a, b.clone()], Form::Tensor, DType::Bool, 2),
+        bools(&[2, 2], &[0, 0, 1, 0])
+    );
     let picked = one(&StringGather { axis: 1 }, &[joined, i64_tensor(&[1], &[-1])], Form::Tensor, TEXT, 2);
     assert_eq!(picked, strings(&[2, 1], &["ax", "bx"]));
     let error = refusal(&StringGather { axis: 0 }, &[b, i64_tensor(&[1], &[2])], Form::Tensor, TEXT, 1);
@@ -265,7 +316,10 @@ fn the_normalizer_drops_stop_words() {
         let routine = StringNormalizer { case_change, case_sensitive, stopwords: vec!["Monday".into()] };
         one(&routine, &[strings(&[texts.len() as i64], texts)], Form::Tensor, TEXT, 1)
     };
-    assert_eq!(normalize(CaseChange::Upper, true, &["monday", "Monday", "a"]), strings(&[2], &["MONDAY", "A"]));
+    assert_eq!(
+        normalize(CaseChange::Upper, true, &["monday", "Monday", "a"]),
+        strings(&[2], &["MONDAY", "A"])
+    );
     assert_eq!(normalize(CaseChange::None, false, &["monday", "Ab"]), strings(&[1], &["Ab"]));
     assert_eq!(normalize(CaseChange::Lower, true, &["Monday"]), strings(&[1], &[""]));
 }
@@ -290,9 +344,16 @@ fn labels_are_mapped_with_a_default() {
 
 #[test]
 fn numbers_are_read_and_written_as_text() {
-    let texts = one(&NumberToString {}, &[f32_tensor(&[4], &[0.1, -2.0, f32::NAN, f32::INFINITY])], Form::Tensor, TEXT, 1);
+    let texts = one(
+        &NumberToString {},
+        &[f32_tensor(&[4], &[0.1, -2.0, f32::NAN, f32::INFINITY])],
+        Form::Tensor,
+        TEXT,
+        1,
+    );
     assert_eq!(texts, strings(&[4], &["0.1", "-2", "NaN", "INF"]));
-    let numbers = one(&StringToNumber {}, &[strings(&[3], &["1e2", "-INF", " 3"])], Form::Tensor, DType::F32, 1);
+    let numbers =
+        one(&StringToNumber {}, &[strings(&[3], &["1e2", "-INF", " 3"])], Form::Tensor, DType::F32, 1);
     assert_eq!(numbers, f32_tensor(&[3], &[100.0, f32::NEG_INFINITY, 3.0]));
     let error = refusal(&StringToNumber {}, &[strings(&[1], &["x"])], Form::Tensor, DType::I64, 1);
     assert!(error.contains("\"x\" isn't a number of type i64"), "{error}");
@@ -313,7 +374,11 @@ fn tfidf_counts_ngrams_with_skips() {
     };
     let items = i64_tensor(&[12], &[1, 1, 3, 3, 3, 7, 8, 6, 7, 5, 6, 8]);
     let count = |min, max, skips| {
-        f32s(tensor(&one(&vectorizer(min, max, skips), &[items.clone()], Form::Tensor, DType::F32, 1)).as_bytes().unwrap())
+        f32s(
+            tensor(&one(&vectorizer(min, max, skips), &[items.clone()], Form::Tensor, DType::F32, 1))
+                .as_bytes()
+                .unwrap(),
+        )
     };
     assert_eq!(count(2, 2, 0), [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
     assert_eq!(count(2, 2, 5), [0.0, 0.0, 0.0, 0.0, 1.0, 3.0, 1.0]);
