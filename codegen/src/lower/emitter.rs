@@ -1,0 +1,205 @@
+//! The state of writing one kernel's body: sizes, buffers, positions on axes, and memory accesses.
+
+use super::repr;
+use super::scalar::INDEX;
+use super::writer::{Ty, Val, Writer, join};
+use crate::target::Target;
+use indexmap::{IndexMap, IndexSet};
+use tcc_ir::kernel::{AxisId, BufferId, BufferKind, ExprId, Kernel, Stage};
+use tcc_ir::{DType, Dim};
+
+pub struct Emitter<'a> {
+    pub kernel: &'a Kernel,
+    pub target: &'a Target,
+    pub w: Writer,
+    /// Sizes that aren't constants, in the order of the kernel's dim arguments.
+    dims: IndexSet<Dim>,
+    /// Name of the memref behind each buffer.
+    memory: Vec<String>,
+    /// Present positions on axes.
+    axes: IndexMap<AxisId, Val>,
+    /// Expressions computed at the present point.
+    pub known: IndexMap<ExprId, Val>,
+    pub accs: Vec<Val>,
+    pub accs_before: Vec<Val>,
+    pub can_fail: bool,
+}
+
+/// Alignment of temporaries in scratch memory.
+const ALIGN: i64 = 64;
+
+impl<'a> Emitter<'a> {
+    /// Starts a body. Buffers that are operands are `%b0`, `%b1`... in the order inputs, outputs; temporaries get
+    /// their place in scratch memory. Also gives the bytes of scratch that they take.
+    pub fn new(kernel: &'a Kernel, target: &'a Target) -> (Self, Dim) {
+        let mut e = Emitter {
+            kernel,
+            target,
+            w: Writer::default(),
+            dims: IndexSet::new(),
+            memory: vec![String::new(); kernel.buffers.len()],
+            axes: IndexMap::new(),
+            known: IndexMap::new(),
+            accs: Vec::new(),
+            accs_before: Vec::new(),
+            can_fail: false,
+        };
+        for (i, id) in operands(kernel).enumerate() {
+            e.memory[id.0 as usize] = format!("%b{i}");
+        }
+        let mut used = Dim::from(0);
+        for (id, buffer) in kernel.buffers_of(BufferKind::Temp) {
+            let (at, n) = (e.dim(&used), e.dim(&buffer.ty.n_elements()));
+            let elem = repr::memory(buffer.ty.dtype, &target.can);
+            let at = e.w.index_cast(&at, Ty::Index);
+            let n = e.w.index_cast(&n, Ty::Index);
+            let name = format!("%t{}", id.0);
+            e.w.line(format_args!("{name} = memref.view %scratch[{at}][{n}] : memref<?xi8> to memref<?x{elem}>"));
+            e.memory[id.0 as usize] = name;
+            used = used + aligned(&buffer.ty.n_bytes());
+        }
+        (e, used)
+    }
+
+    /// The finished body and its dims.
+    pub fn finish(self) -> (String, Vec<Dim>) {
+        let mut head = Writer::default();
+        for i in 0..self.dims.len() {
+            head.line(format_args!("%dim{i} = arith.index_cast %d{i} : index to {INDEX}"));
+        }
+        if self.can_fail {
+            head.line("%fault = memref.alloca() : memref<1xi32>");
+            head.line("%fault.none = arith.constant 0 : i32");
+            head.line("%fault.at = arith.constant 0 : index");
+            head.line("memref.store %fault.none, %fault[%fault.at] : memref<1xi32>");
+        }
+        let mut tail = Writer::default();
+        if self.can_fail {
+            tail.line("%fault.code = memref.load %fault[%fault.at] : memref<1xi32>");
+        }
+        (head.finish() + &self.w.finish() + &tail.finish(), self.dims.into_iter().collect())
+    }
+
+    /// A size as i64.
+    pub fn dim(&mut self, d: &Dim) -> Val {
+        match d.as_const() {
+            Some(c) => self.w.int(INDEX, c),
+            None => {
+                let (i, _) = self.dims.insert_full(d.clone());
+                Val::named(&format!("%dim{i}"), INDEX)
+            }
+        }
+    }
+
+    /// A size as index.
+    pub fn dim_index(&mut self, d: &Dim) -> Val {
+        match d.as_const() {
+            Some(c) => self.w.index(c),
+            None => {
+                let (i, _) = self.dims.insert_full(d.clone());
+                Val::named(&format!("%d{i}"), Ty::Index)
+            }
+        }
+    }
+
+    /// The present position on an axis, as i64.
+    pub fn axis(&self, axis: AxisId) -> Val {
+        self.axes[&axis].clone()
+    }
+
+    /// Moves to a position on an axis; what was computed elsewhere is forgotten.
+    pub fn set_axis(&mut self, axis: AxisId, at: Val) {
+        self.axes.insert(axis, at);
+        self.known.clear();
+    }
+
+    /// Row-major offset of an element.
+    pub fn position(&mut self, stage: &Stage, buffer: BufferId, index: &[ExprId]) -> Val {
+        let shape = &self.kernel.buffer(buffer).ty.shape;
+        let mut at: Option<Val> = None;
+        for (extent, i) in shape.iter().zip(index) {
+            let i = self.eval(stage, *i);
+            at = Some(match at {
+                None => i,
+                Some(outer) => {
+                    let n = self.dim(extent);
+                    let scaled = self.w.bin("arith.muli", &outer, &n);
+                    self.w.bin("arith.addi", &scaled, &i)
+                }
+            });
+        }
+        match at {
+            Some(at) => self.w.index_cast(&at, Ty::Index),
+            None => self.w.index(0),
+        }
+    }
+
+    pub fn memref(&self, buffer: BufferId) -> (String, Ty, DType) {
+        let dtype = self.kernel.buffer(buffer).ty.dtype;
+        (self.memory[buffer.0 as usize].clone(), repr::memory(dtype, &self.target.can), dtype)
+    }
+
+    pub fn load(&mut self, buffer: BufferId, at: &Val) -> Val {
+        let (name, ty, dtype) = self.memref(buffer);
+        let raw = self.w.def(ty, format_args!("memref.load {name}[{at}] : memref<?x{ty}>"));
+        repr::widen(&mut self.w, dtype, &raw)
+    }
+
+    /// A load where `guard` holds, else zero.
+    pub fn load_if(&mut self, buffer: BufferId, at: &Val, guard: &Val) -> Val {
+        let (name, ty, dtype) = self.memref(buffer);
+        let zero = match ty {
+            Ty::Float(_) if ty == Ty::Float(16) => self.w.def(ty, "arith.constant 0.0 : f16"),
+            Ty::Float(_) => self.w.float(ty, 0.0),
+            _ => self.w.int(ty, 0),
+        };
+        let raw = self.w.if_else(
+            guard,
+            &[ty],
+            |w| vec![w.def(ty, format_args!("memref.load {name}[{at}] : memref<?x{ty}>"))],
+            |_| vec![zero],
+        );
+        repr::widen(&mut self.w, dtype, &raw[0])
+    }
+
+    pub fn store(&mut self, buffer: BufferId, at: &Val, value: &Val) {
+        let (name, ty, dtype) = self.memref(buffer);
+        let raw = repr::narrow(&mut self.w, dtype, value, &self.target.can);
+        self.w.line(format_args!("memref.store {raw}, {name}[{at}] : memref<?x{ty}>"));
+    }
+
+    /// Element types of the operands, in order.
+    pub fn operand_types(&self) -> Vec<(Ty, usize)> {
+        operands(self.kernel).map(|id| (self.memref(id).1, self.kernel.buffer(id).ty.dtype.size())).collect()
+    }
+
+    /// Splits a linear number into positions on axes, last axis fastest.
+    pub fn set_axes_from_linear(&mut self, axes: &[AxisId], linear: &Val) {
+        let mut left = self.w.index_cast(linear, INDEX);
+        for (i, axis) in axes.iter().enumerate().rev() {
+            if i == 0 {
+                self.set_axis(*axis, left.clone());
+                break;
+            }
+            let n = self.dim(&self.kernel.extent(*axis).clone());
+            let at = self.w.bin("arith.remui", &left, &n);
+            left = self.w.bin("arith.divui", &left, &n);
+            self.set_axis(*axis, at);
+        }
+    }
+
+    /// For error messages and profiles.
+    pub fn signature(&self) -> String {
+        join(self.kernel.buffers.iter().map(|b| b.ty.to_string()))
+    }
+}
+
+/// Operand buffers: inputs in order, then outputs in order.
+pub fn operands(kernel: &Kernel) -> impl Iterator<Item = BufferId> {
+    kernel.buffers_of(BufferKind::Input).chain(kernel.buffers_of(BufferKind::Output)).map(|(id, _)| id)
+}
+
+/// Bytes rounded up to the alignment of temporaries.
+pub fn aligned(bytes: &Dim) -> Dim {
+    bytes.ceil_div(&ALIGN.into()) * ALIGN.into()
+}

@@ -1,0 +1,119 @@
+//! Kernels to MLIR: one function of the run-time ABI each.
+//!
+//! `lower` is the only way in. It picks the tiles (what the run time splits over threads), then writes the loop
+//! nests; schedules for special kernel classes are asked first (see `crate::schedule`).
+
+mod access;
+mod emitter;
+mod math;
+mod nest;
+mod repr;
+mod scalar;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use crate::mlir::{Buffer, Function};
+use crate::target::Target;
+use emitter::Emitter;
+use tcc_ir::Dim;
+use tcc_ir::kernel::{AxisId, Kernel, Stage};
+
+/// A kernel as the run time calls it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lowered {
+    pub function: Function,
+    /// The sizes to pass, in order.
+    pub dims: Vec<Dim>,
+    /// How many tiles there are; each may run on another thread.
+    pub tiles: Dim,
+    /// Bytes of scratch memory that a thread needs.
+    pub scratch: Dim,
+    /// All tiles must be given to one call.
+    pub serial: bool,
+}
+
+/// Elements that a tile should have at least, so that starting one costs little beside it.
+const TILE: i64 = 4096;
+
+/// Lowers a kernel for a CPU target. `name` becomes the symbol.
+pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
+    let (mut e, scratch) = Emitter::new(kernel, target);
+    let (begin, end) = (writer::Val::named("%begin", writer::Ty::Index), writer::Val::named("%end", writer::Ty::Index));
+    let split = Split::of(kernel);
+    let tiles = split.tiles(kernel);
+    e.for_loop((&begin, &end), 1, &[], |e, tile, _| {
+        split.enter(e, &tile, &mut |e, fixed| {
+            for stage in &kernel.stages {
+                e.stage(stage, fixed);
+            }
+        });
+        vec![]
+    });
+    let buffers = e.operand_types().into_iter().map(|(ty, size)| Buffer::new(&ty.to_string(), size as u32)).collect();
+    let fault = e.can_fail.then(|| "%fault.code".to_string());
+    let (body, dims) = e.finish();
+    let function = Function { name: name.to_string(), buffers, n_dims: dims.len(), body, fault };
+    Lowered { function, dims, tiles, scratch, serial: kernel.serial }
+}
+
+/// What one tile is: a point of some axes, or a stretch of one.
+enum Split {
+    /// A point of these axes.
+    Points(Vec<AxisId>),
+    /// A stretch of that many positions of the axis.
+    Stretch(AxisId, i64),
+}
+
+impl Split {
+    fn of(kernel: &Kernel) -> Split {
+        match (kernel.outer.as_slice(), kernel.stages.as_slice()) {
+            ([], _) if kernel.serial => Split::Points(vec![]),
+            ([], [stage]) => Split::of_stage(kernel, stage),
+            (outer, _) => Split::Points(outer.to_vec()),
+        }
+    }
+
+    /// Leading axes become the tile's point, as long as enough work stays inside.
+    fn of_stage(kernel: &Kernel, stage: &Stage) -> Split {
+        let work = |axes: &[AxisId]| -> i64 {
+            let extents = axes.iter().chain(&stage.reduce).map(|a| kernel.extent(*a).as_const().unwrap_or(64).max(1));
+            extents.fold(1i64, i64::saturating_mul)
+        };
+        if stage.axes.len() == 1 {
+            let per_element = work(&[]).max(1);
+            return Split::Stretch(stage.axes[0], (TILE / per_element).clamp(1, TILE));
+        }
+        let n = (0..stage.axes.len()).rev().find(|n| work(&stage.axes[*n..]) >= TILE / 4).unwrap_or(0);
+        Split::Points(stage.axes[..n].to_vec())
+    }
+
+    fn tiles(&self, kernel: &Kernel) -> Dim {
+        match self {
+            Split::Points(axes) => Dim::product(axes.iter().map(|a| kernel.extent(*a).clone())),
+            Split::Stretch(axis, n) => kernel.extent(*axis).ceil_div(&Dim::from(*n)),
+        }
+    }
+
+    fn enter(&self, e: &mut Emitter, tile: &writer::Val, body: &mut dyn FnMut(&mut Emitter, &[AxisId])) {
+        match self {
+            Split::Points(axes) => {
+                e.set_axes_from_linear(axes, tile);
+                body(e, axes);
+            }
+            Split::Stretch(axis, n) => {
+                let step = e.w.index(*n);
+                let extent = e.kernel.extent(*axis).clone();
+                let extent = e.dim_index(&extent);
+                let lo = e.w.bin("arith.muli", tile, &step);
+                let hi = e.w.bin("arith.addi", &lo, &step);
+                let hi = e.w.bin("arith.minsi", &hi, &extent);
+                e.for_loop((&lo, &hi), 1, &[], |e, at, _| {
+                    e.enter(*axis, &at);
+                    body(e, &[*axis]);
+                    vec![]
+                });
+            }
+        }
+    }
+}

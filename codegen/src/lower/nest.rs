@@ -1,0 +1,324 @@
+//! The loop nest of a stage: parallel axes outside, reductions inside, unless the last parallel axis is the one
+//! that memory is contiguous in; then a block of it runs inside the reductions, with accumulators in an array.
+//! Vectors come from LLVM's loop vectoriser: innermost loops are written so that it can.
+
+use super::access::{Stride, stride_of};
+use super::emitter::Emitter;
+use super::repr::register;
+use super::writer::{F32, F64, Ty, Val};
+use tcc_ir::kernel::{Acc, AccOp, AxisId, Scalar, Stage};
+use tcc_ir::{DType, Dim};
+
+/// Elements of the last axis that a reduction keeps accumulators for at once.
+const BLOCK: i64 = 64;
+
+impl Emitter<'_> {
+    /// A loop whose body works on the emitter. What is computed inside isn't known after it.
+    pub fn for_loop(
+        &mut self,
+        (lo, hi): (&Val, &Val),
+        step: i64,
+        carried: &[Val],
+        body: impl FnOnce(&mut Self, Val, &[Val]) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let step = self.w.index(step);
+        let open = self.w.open_for((lo, hi, &step), carried);
+        let saved = std::mem::take(&mut self.known);
+        let (iv, inside) = (open.iv.clone(), open.carried.clone());
+        let next = body(self, iv, &inside);
+        self.known = saved;
+        self.w.close_for(open, &next)
+    }
+
+    /// Nested loops over axes, outermost first.
+    pub fn over_axes(&mut self, axes: &[AxisId], carried: &[Val], body: &mut dyn FnMut(&mut Self, &[Val]) -> Vec<Val>) -> Vec<Val> {
+        let Some((axis, rest)) = axes.split_first() else { return body(self, carried) };
+        let zero = self.w.index(0);
+        let extent = self.kernel.extent(*axis).clone();
+        let hi = self.dim_index(&extent);
+        self.for_loop((&zero, &hi), 1, carried, |e, iv, inside| {
+            e.enter(*axis, &iv);
+            e.over_axes(rest, inside, body)
+        })
+    }
+
+    /// Moves to a position given as index.
+    pub fn enter(&mut self, axis: AxisId, iv: &Val) {
+        let at = self.w.index_cast(iv, super::scalar::INDEX);
+        self.set_axis(axis, at);
+    }
+
+    /// Writes a stage whose axes in `fixed` already have a position.
+    pub fn stage(&mut self, stage: &Stage, fixed: &[AxisId]) {
+        let free: Vec<AxisId> = stage.axes.iter().copied().filter(|a| !fixed.contains(a)).collect();
+        if !stage.scan && self.wants_block(stage, free.last().copied()) {
+            let (last, outer) = free.split_last().expect("has a last axis");
+            self.over_axes(outer, &[], &mut |e, _| {
+                e.blocked(stage, *last);
+                vec![]
+            });
+            return;
+        }
+        self.over_axes(&free, &[], &mut |e, _| {
+            e.point(stage);
+            vec![]
+        });
+    }
+
+    /// One point of the parallel axes: accumulate, then store.
+    fn point(&mut self, stage: &Stage) {
+        let inits: Vec<Val> = stage.accs.iter().flat_map(|a| self.identity(a)).collect();
+        let finals = self.over_axes(&stage.reduce, &inits, &mut |e, running| {
+            e.accs_before = e.visible(stage, running);
+            let next = e.update(stage, running);
+            if stage.scan {
+                e.accs = e.visible(stage, &next);
+                let saved = e.known.clone();
+                e.stores(stage);
+                e.known = saved;
+            }
+            next
+        });
+        if !stage.scan {
+            self.accs = self.visible(stage, &finals);
+            self.known.clear();
+            self.stores(stage);
+            self.known.clear();
+        }
+    }
+
+    /// A reduction with the block of the axis `last` innermost.
+    fn blocked(&mut self, stage: &Stage, last: AxisId) {
+        let arrays: Vec<(String, Ty)> = stage
+            .accs
+            .iter()
+            .map(|acc| {
+                let (name, ty) = (self.w.fresh(), register(acc.dtype));
+                self.w.line(format_args!("{name} = memref.alloca() : memref<{BLOCK}x{ty}>"));
+                (name, ty)
+            })
+            .collect();
+        let zero = self.w.index(0);
+        let extent = self.kernel.extent(last).clone();
+        let n = self.dim_index(&extent);
+        self.for_loop((&zero, &n), BLOCK, &[], |e, start, _| {
+            let left = e.w.bin("arith.subi", &n, &start);
+            let block = e.w.index(BLOCK);
+            let len = e.w.bin("arith.minsi", &left, &block);
+            let each = |e: &mut Self, body: &mut dyn FnMut(&mut Self, &Val)| {
+                let zero = e.w.index(0);
+                e.for_loop((&zero, &len), 1, &[], |e, j, _| {
+                    let at = e.w.bin("arith.addi", &start, &j);
+                    e.enter(last, &at);
+                    body(e, &j);
+                    vec![]
+                });
+            };
+            each(e, &mut |e, j| {
+                for (acc, (name, ty)) in stage.accs.iter().zip(&arrays) {
+                    let init = e.identity(acc).remove(0);
+                    e.w.line(format_args!("memref.store {init}, {name}[{j}] : memref<{BLOCK}x{ty}>"));
+                }
+            });
+            e.over_axes(&stage.reduce, &[], &mut |e, _| {
+                each(e, &mut |e, j| {
+                    let running: Vec<Val> = e.load_block(&arrays, j);
+                    let next = e.update(stage, &running);
+                    for (v, (name, ty)) in next.iter().zip(&arrays) {
+                        e.w.line(format_args!("memref.store {v}, {name}[{j}] : memref<{BLOCK}x{ty}>"));
+                    }
+                });
+                vec![]
+            });
+            each(e, &mut |e, j| {
+                e.accs = e.load_block(&arrays, j);
+                e.accs = e.visible(stage, &e.accs.clone());
+                e.stores(stage);
+            });
+            vec![]
+        });
+    }
+
+    fn load_block(&mut self, arrays: &[(String, Ty)], j: &Val) -> Vec<Val> {
+        arrays
+            .iter()
+            .map(|(name, ty)| self.w.def(*ty, format_args!("memref.load {name}[{j}] : memref<{BLOCK}x{ty}>")))
+            .collect()
+    }
+
+    /// Whether the last parallel axis should run inside the reductions: memory is contiguous along it, and nothing
+    /// is read at a stride along it.
+    fn wants_block(&self, stage: &Stage, last: Option<AxisId>) -> bool {
+        let Some(last) = last.filter(|_| !stage.reduce.is_empty()) else { return false };
+        if stage.accs.is_empty() || stage.accs.iter().any(|a| a.op.is_arg()) || self.kernel.extent(last).as_const().is_some_and(|n| n < 4) {
+            return false;
+        }
+        let strides: Vec<Stride> = self.loads_of(stage).map(|e| stride_of(self.kernel, e, last)).collect();
+        strides.contains(&Stride::One) && !strides.contains(&Stride::Other)
+    }
+
+    /// The loads that the accumulators' values use.
+    fn loads_of(&self, stage: &Stage) -> impl Iterator<Item = &Scalar> {
+        let mut todo: Vec<_> = stage.accs.iter().map(|a| a.value).collect();
+        let mut seen = indexmap::IndexSet::new();
+        while let Some(id) = todo.pop() {
+            if seen.insert(id) {
+                todo.extend(self.kernel.operands(id));
+            }
+        }
+        seen.into_iter().map(|id| self.kernel.expr(id)).filter(|e| matches!(e, Scalar::Load { .. }))
+    }
+
+    /// The accumulators' starting values: one for each, two (value, position) for an `arg_*`.
+    fn identity(&mut self, acc: &Acc) -> Vec<Val> {
+        let ty = register(acc.dtype);
+        let extreme = |high: bool| match acc.dtype.int_range() {
+            Some((lo, hi)) => (0.0, if high { hi } else { lo } as i64),
+            None => (if high { f64::INFINITY } else { f64::NEG_INFINITY }, 0),
+        };
+        let (float, int) = match acc.op {
+            AccOp::Sum => (0.0, 0),
+            AccOp::Prod => (1.0, 1),
+            AccOp::Max | AccOp::ArgMax { .. } => extreme(false),
+            AccOp::Min | AccOp::ArgMin { .. } => extreme(true),
+        };
+        let value = if matches!(ty, Ty::Float(_)) { self.w.float(ty, float) } else { self.w.int(ty, int) };
+        if acc.op.is_arg() { vec![value, self.w.int(super::scalar::INDEX, 0)] } else { vec![value] }
+    }
+
+    /// What `Scalar::Acc` shows of the running values: rounded results, positions for `arg_*`.
+    fn visible(&mut self, stage: &Stage, running: &[Val]) -> Vec<Val> {
+        let mut values = running.iter();
+        stage
+            .accs
+            .iter()
+            .map(|acc| {
+                let v = values.next().expect("a value for each accumulator");
+                if acc.op.is_arg() { values.next().expect("and a position").clone() } else { self.settle(acc.dtype, v) }
+            })
+            .collect()
+    }
+
+    /// Takes the present point into the accumulators.
+    fn update(&mut self, stage: &Stage, running: &[Val]) -> Vec<Val> {
+        let mut values = running.iter();
+        let mut next = Vec::new();
+        for acc in &stage.accs {
+            let old = values.next().expect("a value for each accumulator").clone();
+            let from = self.kernel.dtype(stage, acc.value);
+            let v = self.eval(stage, acc.value);
+            let v = self.cast(from, acc.dtype, &v);
+            if acc.op.is_arg() {
+                let at = values.next().expect("and a position").clone();
+                next.extend(self.update_arg(stage, acc, &v, (&old, &at)));
+            } else {
+                next.push(self.combine(acc.op, acc.dtype, &old, &v));
+            }
+        }
+        next
+    }
+
+    /// `old <op> v`. Sums and products of floats may be reordered.
+    pub fn combine(&mut self, op: AccOp, dtype: DType, old: &Val, v: &Val) -> Val {
+        let signed = dtype.is_signed_int();
+        let name = match (op, old.ty) {
+            (AccOp::Sum, F32 | F64) => {
+                return self.w.def(old.ty, format_args!("arith.addf {old}, {v} fastmath<reassoc> : {}", old.ty));
+            }
+            (AccOp::Prod, F32 | F64) => {
+                return self.w.def(old.ty, format_args!("arith.mulf {old}, {v} fastmath<reassoc> : {}", old.ty));
+            }
+            (AccOp::Max, F32 | F64) => "arith.maximumf",
+            (AccOp::Min, F32 | F64) => "arith.minimumf",
+            (AccOp::Max, _) if dtype == DType::Bool => "arith.ori",
+            (AccOp::Min, _) if dtype == DType::Bool => "arith.andi",
+            (AccOp::Sum, _) => "arith.addi",
+            (AccOp::Prod, _) => "arith.muli",
+            (AccOp::Max, _) => if signed { "arith.maxsi" } else { "arith.maxui" },
+            (AccOp::Min, _) => if signed { "arith.minsi" } else { "arith.minui" },
+            (AccOp::ArgMax { .. } | AccOp::ArgMin { .. }, _) => unreachable!("positions are updated by update_arg"),
+        };
+        self.w.bin(name, old, v)
+    }
+
+    fn update_arg(&mut self, stage: &Stage, acc: &Acc, v: &Val, (old, at): (&Val, &Val)) -> [Val; 2] {
+        let here = self.reduce_position(stage);
+        let (max, last) = match acc.op {
+            AccOp::ArgMax { last } => (true, last),
+            AccOp::ArgMin { last } => (false, last),
+            _ => unreachable!("only positions"),
+        };
+        let w = &mut self.w;
+        let float = matches!(v.ty, Ty::Float(_));
+        let sign = match (float, acc.dtype.is_signed_int()) {
+            (true, _) => "o",
+            (false, true) => "s",
+            (false, false) => "u",
+        };
+        let order = match (max, last) {
+            (true, false) => "gt",
+            (true, true) => "ge",
+            (false, false) => "lt",
+            (false, true) => "le",
+        };
+        let mut better = w.cmp(&format!("{sign}{order}"), v, old);
+        if float {
+            // The first NaN (or the last) beats every number.
+            let is_nan = w.cmp("uno", v, v);
+            let wins = if last {
+                is_nan
+            } else {
+                let fresh = w.cmp("ord", old, old);
+                w.bin("arith.andi", &is_nan, &fresh)
+            };
+            let old_is_number = w.cmp("ord", old, old);
+            better = w.bin("arith.andi", &better, &old_is_number);
+            better = w.bin("arith.ori", &better, &wins);
+        }
+        [w.select(&better, v, old), w.select(&better, &here, at)]
+    }
+
+    /// Row-major position over the reduce axes, i64.
+    fn reduce_position(&mut self, stage: &Stage) -> Val {
+        let mut at: Option<Val> = None;
+        for axis in &stage.reduce {
+            let here = self.axis(*axis);
+            at = Some(match at {
+                None => here,
+                Some(outer) => {
+                    let n: Dim = self.kernel.extent(*axis).clone();
+                    let n = self.dim(&n);
+                    let scaled = self.w.bin("arith.muli", &outer, &n);
+                    self.w.bin("arith.addi", &scaled, &here)
+                }
+            });
+        }
+        at.unwrap_or_else(|| self.w.int(super::scalar::INDEX, 0))
+    }
+
+    fn stores(&mut self, stage: &Stage) {
+        for store in &stage.stores {
+            let guard = store.guard.map(|g| self.eval(stage, g));
+            let at = self.position(stage, store.buffer, &store.index);
+            let from = self.kernel.dtype(stage, store.value);
+            let value = self.eval(stage, store.value);
+            let to = self.kernel.buffer(store.buffer).ty.dtype;
+            let value = self.cast(from, to, &value);
+            let open = guard.as_ref().map(|g| self.w.open_if(g));
+            let value = match store.update {
+                None => value,
+                Some(kind) => {
+                    let old = self.load(store.buffer, &at);
+                    let raw = self.binary(kind, to, &old, &value);
+                    self.settle(to, &raw)
+                }
+            };
+            self.store(store.buffer, &at, &value);
+            if open.is_some() {
+                self.w.close_if();
+            }
+            // A store may change what a later load of the same place sees.
+            self.known.retain(|id, _| !matches!(self.kernel.expr(*id), Scalar::Load { .. }));
+        }
+    }
+}
