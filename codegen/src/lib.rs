@@ -7,6 +7,7 @@ pub mod compile;
 pub mod error;
 pub mod image;
 pub mod llvm;
+pub mod lower;
 pub mod machine;
 pub mod mlir;
 pub mod parallel;
@@ -14,6 +15,7 @@ pub mod target;
 
 pub use compile::{Artifacts, Emit, OptLevel, Options, compile_in, compile_module};
 pub use error::{Error, MlirMessage};
+pub use lower::{Lowered, lower};
 pub use machine::Machine;
 pub use parallel::{compile_all, compile_image};
 pub use target::Target;

@@ -18,6 +18,8 @@ pub struct Emitter<'a> {
     memory: Vec<String>,
     /// Present positions on axes.
     axes: IndexMap<AxisId, Val>,
+    /// An axis of which a tile does only the positions `lo..hi`.
+    pub stretch: Option<(AxisId, Val, Val)>,
     /// Expressions computed at the present point.
     pub known: IndexMap<ExprId, Val>,
     pub accs: Vec<Val>,
@@ -39,6 +41,7 @@ impl<'a> Emitter<'a> {
             dims: IndexSet::new(),
             memory: vec![String::new(); kernel.buffers.len()],
             axes: IndexMap::new(),
+            stretch: None,
             known: IndexMap::new(),
             accs: Vec::new(),
             accs_before: Vec::new(),

@@ -108,11 +108,9 @@ impl Split {
                 let lo = e.w.bin("arith.muli", tile, &step);
                 let hi = e.w.bin("arith.addi", &lo, &step);
                 let hi = e.w.bin("arith.minsi", &hi, &extent);
-                e.for_loop((&lo, &hi), 1, &[], |e, at, _| {
-                    e.enter(*axis, &at);
-                    body(e, &[*axis]);
-                    vec![]
-                });
+                e.stretch = Some((*axis, lo, hi));
+                body(e, &[]);
+                e.stretch = None;
             }
         }
     }

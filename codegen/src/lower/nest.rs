@@ -33,13 +33,22 @@ impl Emitter<'_> {
     /// Nested loops over axes, outermost first.
     pub fn over_axes(&mut self, axes: &[AxisId], carried: &[Val], body: &mut dyn FnMut(&mut Self, &[Val]) -> Vec<Val>) -> Vec<Val> {
         let Some((axis, rest)) = axes.split_first() else { return body(self, carried) };
-        let zero = self.w.index(0);
-        let extent = self.kernel.extent(*axis).clone();
-        let hi = self.dim_index(&extent);
-        self.for_loop((&zero, &hi), 1, carried, |e, iv, inside| {
+        let (lo, hi) = self.range(*axis);
+        self.for_loop((&lo, &hi), 1, carried, |e, iv, inside| {
             e.enter(*axis, &iv);
             e.over_axes(rest, inside, body)
         })
+    }
+
+    /// The positions on an axis that this call does: all, or the tile's stretch.
+    fn range(&mut self, axis: AxisId) -> (Val, Val) {
+        match &self.stretch {
+            Some((a, lo, hi)) if *a == axis => (lo.clone(), hi.clone()),
+            _ => {
+                let extent = self.kernel.extent(axis).clone();
+                (self.w.index(0), self.dim_index(&extent))
+            }
+        }
     }
 
     /// Moves to a position given as index.
@@ -98,10 +107,8 @@ impl Emitter<'_> {
                 (name, ty)
             })
             .collect();
-        let zero = self.w.index(0);
-        let extent = self.kernel.extent(last).clone();
-        let n = self.dim_index(&extent);
-        self.for_loop((&zero, &n), BLOCK, &[], |e, start, _| {
+        let (first, n) = self.range(last);
+        self.for_loop((&first, &n), BLOCK, &[], |e, start, _| {
             let left = e.w.bin("arith.subi", &n, &start);
             let block = e.w.index(BLOCK);
             let len = e.w.bin("arith.minsi", &left, &block);
