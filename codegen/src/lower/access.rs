@@ -1,6 +1,6 @@
 //! How accesses move along an axis.
 
-use tcc_ir::kernel::{AxisId, ExprId, Kernel, Scalar};
+use tcc_ir::kernel::{AxisId, BufferId, ExprId, Kernel, Scalar};
 use tcc_ir::ops::BinaryKind;
 
 /// Distance in memory between neighbours along an axis.
@@ -45,4 +45,10 @@ pub fn coefficient(kernel: &Kernel, id: ExprId, axis: AxisId) -> Option<i64> {
         },
         _ => (!depends(kernel, id, axis)).then_some(0),
     }
+}
+
+/// Whether an expression depends on an element of `buffer`.
+pub fn reads(kernel: &Kernel, id: ExprId, buffer: BufferId) -> bool {
+    matches!(kernel.expr(id), Scalar::Load { buffer: b, .. } if *b == buffer)
+        || kernel.operands(id).iter().any(|e| reads(kernel, *e, buffer))
 }

@@ -2,7 +2,7 @@
 
 use super::repr;
 use super::scalar::INDEX;
-use super::writer::{Ty, Val, Writer, join};
+use super::writer::{Ty, Val, Writer};
 use crate::target::Target;
 use indexmap::{IndexMap, IndexSet};
 use tcc_ir::kernel::{AxisId, BufferId, BufferKind, ExprId, Kernel, Stage};
@@ -25,6 +25,8 @@ pub struct Emitter<'a> {
     pub accs: Vec<Val>,
     pub accs_before: Vec<Val>,
     pub can_fail: bool,
+    /// Arrays on the stack: made once, outside of every loop.
+    arrays: Vec<(String, Ty, i64)>,
 }
 
 /// Alignment of temporaries in scratch memory.
@@ -46,6 +48,7 @@ impl<'a> Emitter<'a> {
             accs: Vec::new(),
             accs_before: Vec::new(),
             can_fail: false,
+            arrays: Vec::new(),
         };
         for (i, id) in operands(kernel).enumerate() {
             e.memory[id.0 as usize] = format!("%b{i}");
@@ -69,6 +72,9 @@ impl<'a> Emitter<'a> {
         let mut head = Writer::default();
         for i in 0..self.dims.len() {
             head.line(format_args!("%dim{i} = arith.index_cast %d{i} : index to {INDEX}"));
+        }
+        for (name, ty, n) in &self.arrays {
+            head.line(format_args!("{name} = memref.alloca() : memref<{n}x{ty}>"));
         }
         if self.can_fail {
             head.line("%fault = memref.alloca() : memref<1xi32>");
@@ -103,6 +109,13 @@ impl<'a> Emitter<'a> {
                 Val::named(&format!("%d{i}"), Ty::Index)
             }
         }
+    }
+
+    /// An array of `n` elements on the stack: the name of its memref.
+    pub fn array(&mut self, ty: Ty, n: i64) -> String {
+        let name = self.w.fresh();
+        self.arrays.push((name.clone(), ty, n));
+        name
     }
 
     /// The present position on an axis, as i64.
@@ -189,11 +202,6 @@ impl<'a> Emitter<'a> {
             left = self.w.bin("arith.divui", &left, &n);
             self.set_axis(*axis, at);
         }
-    }
-
-    /// For error messages and profiles.
-    pub fn signature(&self) -> String {
-        join(self.kernel.buffers.iter().map(|b| b.ty.to_string()))
     }
 }
 

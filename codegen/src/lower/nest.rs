@@ -2,7 +2,7 @@
 //! that memory is contiguous in; then a block of it runs inside the reductions, with accumulators in an array.
 //! Vectors come from LLVM's loop vectoriser: innermost loops are written so that it can.
 
-use super::access::{Stride, stride_of};
+use super::access::{self, Stride, stride_of};
 use super::emitter::Emitter;
 use super::repr::register;
 use super::writer::{F32, F64, Ty, Val};
@@ -102,9 +102,8 @@ impl Emitter<'_> {
             .accs
             .iter()
             .map(|acc| {
-                let (name, ty) = (self.w.fresh(), register(acc.dtype));
-                self.w.line(format_args!("{name} = memref.alloca() : memref<{BLOCK}x{ty}>"));
-                (name, ty)
+                let ty = register(acc.dtype);
+                (self.array(ty, BLOCK), ty)
             })
             .collect();
         let (first, n) = self.range(last);
@@ -237,8 +236,8 @@ impl Emitter<'_> {
             }
             (AccOp::Max, F32 | F64) => "arith.maximumf",
             (AccOp::Min, F32 | F64) => "arith.minimumf",
-            (AccOp::Max, _) if dtype == DType::Bool => "arith.ori",
-            (AccOp::Min, _) if dtype == DType::Bool => "arith.andi",
+            (AccOp::Sum | AccOp::Max, _) if dtype == DType::Bool => "arith.ori",
+            (AccOp::Prod | AccOp::Min, _) if dtype == DType::Bool => "arith.andi",
             (AccOp::Sum, _) => "arith.addi",
             (AccOp::Prod, _) => "arith.muli",
             (AccOp::Max, _) => if signed { "arith.maxsi" } else { "arith.maxui" },
@@ -325,7 +324,8 @@ impl Emitter<'_> {
                 self.w.close_if();
             }
             // A store may change what a later load of the same place sees.
-            self.known.retain(|id, _| !matches!(self.kernel.expr(*id), Scalar::Load { .. }));
+            let kernel = self.kernel;
+            self.known.retain(|id, _| !access::reads(kernel, *id, store.buffer));
         }
     }
 }

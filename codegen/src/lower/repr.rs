@@ -94,12 +94,9 @@ pub fn saturate_or_round(w: &mut Writer, dtype: DType, v: &Val, saturate: bool) 
 /// The upper 16 bits of an f32, rounded to nearest even, as i32; NaN stays NaN.
 fn round_bf16(w: &mut Writer, v: &Val) -> Val {
     let bits = w.convert("arith.bitcast", v, I32);
-    let (c16, c1, bias) = (w.int(I32, 16), w.int(I32, 1), w.int(I32, 0x7fff));
+    let c16 = w.int(I32, 16);
     let high = w.bin("arith.shrui", &bits, &c16);
-    let odd = w.bin("arith.andi", &high, &c1);
-    let bias = w.bin("arith.addi", &bias, &odd);
-    let rounded = w.bin("arith.addi", &bits, &bias);
-    let rounded = w.bin("arith.shrui", &rounded, &c16);
+    let rounded = round_shift(w, &bits, 16);
     let quiet = w.int(I32, 0x40);
     let nan = w.bin("arith.ori", &high, &quiet);
     let is_nan = w.cmp("uno", v, v);
@@ -195,8 +192,42 @@ fn decode(w: &mut Writer, f: &Layout, code: &Val) -> Val {
     w.select(&is_nan, &nan, &out)
 }
 
+/// f32 to a power of two's code (E8M0), as i32: its exponent, rounded to nearest even, NaN for negatives.
+fn encode_power(w: &mut Writer, f: &Layout, v: &Val, saturate: bool) -> Val {
+    let bits = w.convert("arith.bitcast", v, I32);
+    let high = round_shift(w, &bits, 23);
+    // Below the normal numbers the codes 0 and 1 are 2^-127 and 2^-126.
+    let (one, zero) = (w.int(I32, 1), w.int(I32, 0));
+    let (middle, least) = (w.int(I32, 0x0060_0000), w.int(I32, 0x0080_0000));
+    let upper = w.cmp("sgt", &bits, &middle);
+    let small = w.select(&upper, &one, &zero);
+    let is_small = w.cmp("slt", &bits, &least);
+    let code = w.select(&is_small, &small, &high);
+    let (limit, max) = (w.int(I32, 0x7f40_0000), w.int(I32, f.max));
+    let nan = w.int(I32, f.nan.unwrap_or(f.max));
+    let over = w.cmp("sge", &bits, &limit);
+    let beyond = if saturate { &max } else { &nan };
+    let code = w.select(&over, beyond, &code);
+    let plus_zero = w.float(F32, 0.0);
+    let bad = w.cmp("ult", v, &plus_zero);
+    w.select(&bad, &nan, &code)
+}
+
+/// `bits / 2^n` of an i32, rounded to nearest even.
+fn round_shift(w: &mut Writer, bits: &Val, n: i64) -> Val {
+    let (shift, one, below_half) = (w.int(I32, n), w.int(I32, 1), w.int(I32, (1 << (n - 1)) - 1));
+    let high = w.bin("arith.shrui", bits, &shift);
+    let odd = w.bin("arith.andi", &high, &one);
+    let bias = w.bin("arith.addi", &below_half, &odd);
+    let sum = w.bin("arith.addi", bits, &bias);
+    w.bin("arith.shrui", &sum, &shift)
+}
+
 /// f32 to code, as i32, to nearest even.
 fn encode(w: &mut Writer, f: &Layout, v: &Val, saturate: bool) -> Val {
+    if f.man_bits == 0 {
+        return encode_power(w, f, v, saturate);
+    }
     let bits = w.convert("arith.bitcast", v, I32);
     let c31 = w.int(I32, 31);
     let sign = w.bin("arith.shrui", &bits, &c31);
@@ -206,11 +237,11 @@ fn encode(w: &mut Writer, f: &Layout, v: &Val, saturate: bool) -> Val {
     // The exponent of the quantum: that of the value, but not below the subnormals'.
     let c23 = w.int(I32, 23);
     let exponent = w.bin("arith.shrui", &abs_bits, &c23);
-    let lowest = w.int(I32, 127 + 1 - f.bias - i64::from(f.man_bits == 0));
+    let lowest = w.int(I32, 127 + 1 - f.bias);
     let exponent = w.bin("arith.maxsi", &exponent, &lowest);
     let ceiling = w.int(I32, 127 + f.bias.max(1) + 40);
     let exponent = w.bin("arith.minsi", &exponent, &ceiling);
-    // q = abs / 2^(e - man_bits), rounded by adding 1.5 * 2^23.
+    // q = abs / 2^(e - man_bits), rounded by adding 2^23.
     let flip = w.int(I32, 254 + i64::from(f.man_bits));
     let inverse = w.bin("arith.subi", &flip, &exponent);
     let inverse = w.bin("arith.shli", &inverse, &c23);
@@ -227,15 +258,7 @@ fn encode(w: &mut Writer, f: &Layout, v: &Val, saturate: bool) -> Val {
     let biased = w.bin("arith.subi", &exponent, &lowest);
     let shift = w.int(I32, f.man_bits.into());
     let field = w.bin("arith.shli", &biased, &shift);
-    let code = if f.man_bits == 0 {
-        let one = w.int(I32, 1);
-        let q = w.bin("arith.subi", &q, &one);
-        w.bin("arith.addi", &field, &q)
-    } else {
-        w.bin("arith.addi", &field, &q)
-    };
-    let zero = w.int(I32, 0);
-    let code = w.bin("arith.maxsi", &code, &zero);
+    let code = w.bin("arith.addi", &field, &q);
     let max = w.int(I32, f.max);
     let over = w.cmp("sgt", &code, &max);
     let beyond = if saturate { f.max } else { f.inf.or(f.nan).unwrap_or(f.max) };
@@ -248,18 +271,12 @@ fn encode(w: &mut Writer, f: &Layout, v: &Val, saturate: bool) -> Val {
         code = if f.negative_zero {
             signed
         } else {
+            let zero = w.int(I32, 0);
             let is_zero = w.cmp("eq", &code, &zero);
             w.select(&is_zero, &code, &signed)
         };
-    } else if let Some(nan) = f.nan {
-        let (nan, zero) = (w.int(I32, nan), w.float(F32, 0.0));
-        let negative = w.cmp("olt", v, &zero);
-        code = w.select(&negative, &nan, &code);
     }
-    if let Some(nan) = f.nan {
-        let nan = w.int(I32, nan);
-        let is_nan = w.cmp("uno", v, v);
-        code = w.select(&is_nan, &nan, &code);
-    }
-    code
+    let nan = w.int(I32, f.nan.unwrap_or(f.max));
+    let is_nan = w.cmp("uno", v, v);
+    w.select(&is_nan, &nan, &code)
 }

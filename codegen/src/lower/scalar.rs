@@ -129,7 +129,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn binary(&mut self, kind: BinaryKind, dtype: DType, a: &Val, b: &Val) -> Val {
+    pub fn binary(&mut self, kind: BinaryKind, dtype: DType, a: &Val, b: &Val) -> Val {
         use BinaryKind::*;
         if dtype.is_float() {
             return match kind {
@@ -142,14 +142,15 @@ impl Emitter<'_> {
                 _ => super::math::binary(self, kind, a, b),
             };
         }
+        if dtype == DType::Bool {
+            return self.bool_binary(kind, a, b);
+        }
         let signed = dtype.is_signed_int();
         let pick = |s, u| if signed { s } else { u };
         match kind {
             Add => self.w.bin("arith.addi", a, b),
             Sub => self.w.bin("arith.subi", a, b),
             Mul => self.w.bin("arith.muli", a, b),
-            Max if dtype == DType::Bool => self.w.bin("arith.ori", a, b),
-            Min if dtype == DType::Bool => self.w.bin("arith.andi", a, b),
             Max => self.w.bin(pick("arith.maxsi", "arith.maxui"), a, b),
             Min => self.w.bin(pick("arith.minsi", "arith.minui"), a, b),
             And => self.w.bin("arith.andi", a, b),
@@ -168,6 +169,22 @@ impl Emitter<'_> {
                 w.select(&inside, &shifted, &beyond)
             }
             Pow => super::math::int_pow(self, dtype, a, b),
+        }
+    }
+
+    /// What arithmetic on 0 and 1 comes to, when anything but 0 is true.
+    fn bool_binary(&mut self, kind: BinaryKind, a: &Val, b: &Val) -> Val {
+        use BinaryKind::*;
+        let truth = self.w.int(I1, 1);
+        let not_b = self.w.bin("arith.xori", b, &truth);
+        match kind {
+            Add | Max | Or => self.w.bin("arith.ori", a, b),
+            Mul | Div | Min | And => self.w.bin("arith.andi", a, b),
+            Sub | Xor => self.w.bin("arith.xori", a, b),
+            Mod | Rem => self.w.int(I1, 0),
+            Pow => self.w.bin("arith.ori", a, &not_b),
+            Shl => a.clone(),
+            Shr => self.w.bin("arith.andi", a, &not_b),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Lowered kernels against the kernel interpreter, on the machine that the tests run on.
 
 use super::lower;
-use crate::{Emit, Target, compile_module};
+use crate::mlir::Session;
+use crate::{Emit, OptLevel, Options, Target, compile_in};
 use tcc_ir::kernel::{Acc, AccOp, AxisId, BufferKind, Builder, Kernel, interpret};
 use tcc_ir::ops::{BinaryKind, UnaryKind};
 use tcc_ir::{DType, Dim, EvalCx, Symbol, Tensor, TensorType};
@@ -32,12 +33,19 @@ impl Drop for Code {
 
 type Entry = unsafe extern "C" fn(*const *mut u8, *const i64, i64, i64, *mut u8) -> i32;
 
+thread_local! {
+    /// Contexts are costly; one a test thread is enough.
+    static SESSION: Session = Session::new();
+}
+
 /// Compiles and runs a kernel; every tile in a call of its own.
 pub fn run(kernel: &Kernel, env: &dyn Fn(&Symbol) -> Option<i64>, inputs: &[Tensor]) -> Result<Vec<Tensor>, i32> {
-    let target = Target::host();
+    let target = Target::host().expect("a known host");
     let lowered = lower(kernel, "k", &target);
     let text = crate::mlir::module_text("", std::slice::from_ref(&lowered.function), target.index_bits);
-    let artifacts = compile_module(&text, &target, &[Emit::Image]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let artifacts = SESSION
+        .with(|session| compile_in(session, &text, &target, &Options { emit: &[Emit::Image], opt: OptLevel::Fast, verify: true }))
+        .unwrap_or_else(|e| panic!("{e}\n{text}"));
     let image = artifacts.image.expect("asked for");
     let code = Code::map(&image.bytes);
     let eval = |d: &Dim| d.eval(env).expect("all symbols are bound");
@@ -174,7 +182,7 @@ fn softmax_with_symbolic_sizes_agrees() {
     let v = b.load(x, vec![r, c[0]]);
     b.reduce_stage((vec![], vec![cols[0]]), Acc { op: AccOp::Max, value: v, dtype: f }, (max, vec![]), |_, a| a);
     let top = b.load(max, vec![]);
-    let mut shifted = |b: &mut Builder, c| {
+    let shifted = |b: &mut Builder, c| {
         let v = b.load(x, vec![r, c]);
         let d = b.sub(v, top);
         b.unary(UnaryKind::Exp, d)
