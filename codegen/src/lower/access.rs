@@ -29,15 +29,20 @@ pub fn stride_of(kernel: &Kernel, load: &Scalar, axis: AxisId) -> Stride {
 
 /// Whether an expression depends on the position on `axis`.
 pub fn depends(kernel: &Kernel, id: ExprId, axis: AxisId) -> bool {
-    matches!(kernel.expr(id), Scalar::Axis(a) if *a == axis) || kernel.operands(id).iter().any(|e| depends(kernel, *e, axis))
+    matches!(kernel.expr(id), Scalar::Axis(a) if *a == axis)
+        || kernel.operands(id).iter().any(|e| depends(kernel, *e, axis))
 }
 
 /// The factor of `axis` in an expression that is linear in it; None when it isn't, or the factor isn't a constant.
 pub fn coefficient(kernel: &Kernel, id: ExprId, axis: AxisId) -> Option<i64> {
     match kernel.expr(id) {
         Scalar::Axis(a) => Some(i64::from(*a == axis)),
-        Scalar::Binary(BinaryKind::Add, a, b) => coefficient(kernel, *a, axis)?.checked_add(coefficient(kernel, *b, axis)?),
-        Scalar::Binary(BinaryKind::Sub, a, b) => coefficient(kernel, *a, axis)?.checked_sub(coefficient(kernel, *b, axis)?),
+        Scalar::Binary(BinaryKind::Add, a, b) => {
+            coefficient(kernel, *a, axis)?.checked_add(coefficient(kernel, *b, axis)?)
+        }
+        Scalar::Binary(BinaryKind::Sub, a, b) => {
+            coefficient(kernel, *a, axis)?.checked_sub(coefficient(kernel, *b, axis)?)
+        }
         Scalar::Binary(BinaryKind::Mul, a, b) => match (kernel.expr(*a), kernel.expr(*b)) {
             (_, Scalar::Int(_, k)) => coefficient(kernel, *a, axis)?.checked_mul(*k),
             (Scalar::Int(_, k), _) => coefficient(kernel, *b, axis)?.checked_mul(*k),

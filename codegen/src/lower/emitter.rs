@@ -60,7 +60,9 @@ impl<'a> Emitter<'a> {
             let at = e.w.index_cast(&at, Ty::Index);
             let n = e.w.index_cast(&n, Ty::Index);
             let name = format!("%t{}", id.0);
-            e.w.line(format_args!("{name} = memref.view %scratch[{at}][{n}] : memref<?xi8> to memref<?x{elem}>"));
+            e.w.line(format_args!(
+                "{name} = memref.view %scratch[{at}][{n}] : memref<?xi8> to memref<?x{elem}>"
+            ));
             e.memory[id.0 as usize] = name;
             used = used + aligned(&buffer.ty.n_bytes());
         }

@@ -39,7 +39,8 @@ const TILE: i64 = 4096;
 /// Lowers a kernel for a CPU target. `name` becomes the symbol.
 pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
     let (mut e, scratch) = Emitter::new(kernel, target);
-    let (begin, end) = (writer::Val::named("%begin", writer::Ty::Index), writer::Val::named("%end", writer::Ty::Index));
+    let (begin, end) =
+        (writer::Val::named("%begin", writer::Ty::Index), writer::Val::named("%end", writer::Ty::Index));
     let split = Split::of(kernel);
     let tiles = split.tiles(kernel);
     e.for_loop((&begin, &end), 1, &[], |e, tile, _| {
@@ -50,7 +51,8 @@ pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
         });
         vec![]
     });
-    let buffers = e.operand_types().into_iter().map(|(ty, size)| Buffer::new(&ty.to_string(), size as u32)).collect();
+    let buffers =
+        e.operand_types().into_iter().map(|(ty, size)| Buffer::new(&ty.to_string(), size as u32)).collect();
     let fault = e.can_fail.then(|| "%fault.code".to_string());
     let (body, dims) = e.finish();
     let function = Function { name: name.to_string(), buffers, n_dims: dims.len(), body, fault };
@@ -77,7 +79,8 @@ impl Split {
     /// Leading axes become the tile's point, as long as enough work stays inside.
     fn of_stage(kernel: &Kernel, stage: &Stage) -> Split {
         let work = |axes: &[AxisId]| -> i64 {
-            let extents = axes.iter().chain(&stage.reduce).map(|a| kernel.extent(*a).as_const().unwrap_or(64).max(1));
+            let extents =
+                axes.iter().chain(&stage.reduce).map(|a| kernel.extent(*a).as_const().unwrap_or(64).max(1));
             extents.fold(1i64, i64::saturating_mul)
         };
         if stage.axes.len() == 1 {

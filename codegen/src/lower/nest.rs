@@ -31,7 +31,12 @@ impl Emitter<'_> {
     }
 
     /// Nested loops over axes, outermost first.
-    pub fn over_axes(&mut self, axes: &[AxisId], carried: &[Val], body: &mut dyn FnMut(&mut Self, &[Val]) -> Vec<Val>) -> Vec<Val> {
+    pub fn over_axes(
+        &mut self,
+        axes: &[AxisId],
+        carried: &[Val],
+        body: &mut dyn FnMut(&mut Self, &[Val]) -> Vec<Val>,
+    ) -> Vec<Val> {
         let Some((axis, rest)) = axes.split_first() else { return body(self, carried) };
         let (lo, hi) = self.range(*axis);
         self.for_loop((&lo, &hi), 1, carried, |e, iv, inside| {
@@ -156,7 +161,10 @@ impl Emitter<'_> {
     /// is read at a stride along it.
     fn wants_block(&self, stage: &Stage, last: Option<AxisId>) -> bool {
         let Some(last) = last.filter(|_| !stage.reduce.is_empty()) else { return false };
-        if stage.accs.is_empty() || stage.accs.iter().any(|a| a.op.is_arg()) || self.kernel.extent(last).as_const().is_some_and(|n| n < 4) {
+        if stage.accs.is_empty()
+            || stage.accs.iter().any(|a| a.op.is_arg())
+            || self.kernel.extent(last).as_const().is_some_and(|n| n < 4)
+        {
             return false;
         }
         let strides: Vec<Stride> = self.loads_of(stage).map(|e| stride_of(self.kernel, e, last)).collect();
@@ -200,7 +208,11 @@ impl Emitter<'_> {
             .iter()
             .map(|acc| {
                 let v = values.next().expect("a value for each accumulator");
-                if acc.op.is_arg() { values.next().expect("and a position").clone() } else { self.settle(acc.dtype, v) }
+                if acc.op.is_arg() {
+                    values.next().expect("and a position").clone()
+                } else {
+                    self.settle(acc.dtype, v)
+                }
             })
             .collect()
     }
@@ -229,10 +241,14 @@ impl Emitter<'_> {
         let signed = dtype.is_signed_int();
         let name = match (op, old.ty) {
             (AccOp::Sum, F32 | F64) => {
-                return self.w.def(old.ty, format_args!("arith.addf {old}, {v} fastmath<reassoc> : {}", old.ty));
+                return self
+                    .w
+                    .def(old.ty, format_args!("arith.addf {old}, {v} fastmath<reassoc> : {}", old.ty));
             }
             (AccOp::Prod, F32 | F64) => {
-                return self.w.def(old.ty, format_args!("arith.mulf {old}, {v} fastmath<reassoc> : {}", old.ty));
+                return self
+                    .w
+                    .def(old.ty, format_args!("arith.mulf {old}, {v} fastmath<reassoc> : {}", old.ty));
             }
             (AccOp::Max, F32 | F64) => "arith.maximumf",
             (AccOp::Min, F32 | F64) => "arith.minimumf",
@@ -240,9 +256,23 @@ impl Emitter<'_> {
             (AccOp::Prod | AccOp::Min, _) if dtype == DType::Bool => "arith.andi",
             (AccOp::Sum, _) => "arith.addi",
             (AccOp::Prod, _) => "arith.muli",
-            (AccOp::Max, _) => if signed { "arith.maxsi" } else { "arith.maxui" },
-            (AccOp::Min, _) => if signed { "arith.minsi" } else { "arith.minui" },
-            (AccOp::ArgMax { .. } | AccOp::ArgMin { .. }, _) => unreachable!("positions are updated by update_arg"),
+            (AccOp::Max, _) => {
+                if signed {
+                    "arith.maxsi"
+                } else {
+                    "arith.maxui"
+                }
+            }
+            (AccOp::Min, _) => {
+                if signed {
+                    "arith.minsi"
+                } else {
+                    "arith.minui"
+                }
+            }
+            (AccOp::ArgMax { .. } | AccOp::ArgMin { .. }, _) => {
+                unreachable!("positions are updated by update_arg")
+            }
         };
         self.w.bin(name, old, v)
     }

@@ -129,8 +129,14 @@ fn layout(dtype: DType) -> Layout {
         },
         // IEEE half, for targets without casts of it.
         None => Layout {
-            exp_bits: 5, man_bits: 10, bias: 15, signed: true,
-            nan: Some(0x7e00), inf: Some(0x7c00), max: 0x7bff, negative_zero: true,
+            exp_bits: 5,
+            man_bits: 10,
+            bias: 15,
+            signed: true,
+            nan: Some(0x7e00),
+            inf: Some(0x7c00),
+            max: 0x7bff,
+            negative_zero: true,
         },
     }
 }

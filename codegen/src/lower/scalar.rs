@@ -159,7 +159,8 @@ impl Emitter<'_> {
             Div | Mod | Rem => self.int_division(kind, signed, a, b),
             Shl | Shr => {
                 let w = &mut self.w;
-                let (width, last) = (w.int(a.ty, dtype.bits().into()), w.int(a.ty, i64::from(dtype.bits()) - 1));
+                let (width, last) =
+                    (w.int(a.ty, dtype.bits().into()), w.int(a.ty, i64::from(dtype.bits()) - 1));
                 let inside = w.cmp("ult", b, &width);
                 let distance = w.select(&inside, b, &last);
                 let op = if kind == Shl { "arith.shli" } else { pick("arith.shrsi", "arith.shrui") };
@@ -263,7 +264,9 @@ impl Emitter<'_> {
             (true, false) => self.float_to_int(to, a),
             (false, false) => {
                 let raw = match (a.ty, target) {
-                    (Ty::Int(x), Ty::Int(y)) if x < y && (from.is_signed_int()) => self.w.convert("arith.extsi", a, target),
+                    (Ty::Int(x), Ty::Int(y)) if x < y && (from.is_signed_int()) => {
+                        self.w.convert("arith.extsi", a, target)
+                    }
                     (Ty::Int(x), Ty::Int(y)) if x < y => self.w.convert("arith.extui", a, target),
                     (Ty::Int(x), Ty::Int(y)) if x > y => self.w.convert("arith.trunci", a, target),
                     _ => a.clone(),

@@ -15,7 +15,14 @@ impl Code {
         // SAFETY: a fresh private mapping, written before it is made executable.
         unsafe {
             let len = bytes.len().max(1);
-            let at = libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+            let at = libc::mmap(
+                std::ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
             assert_ne!(at, libc::MAP_FAILED);
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), at.cast(), bytes.len());
             assert_eq!(libc::mprotect(at, len, libc::PROT_READ | libc::PROT_EXEC), 0);
@@ -39,12 +46,23 @@ thread_local! {
 }
 
 /// Compiles and runs a kernel; every tile in a call of its own.
-pub fn run(kernel: &Kernel, env: &dyn Fn(&Symbol) -> Option<i64>, inputs: &[Tensor]) -> Result<Vec<Tensor>, i32> {
+pub fn run(
+    kernel: &Kernel,
+    env: &dyn Fn(&Symbol) -> Option<i64>,
+    inputs: &[Tensor],
+) -> Result<Vec<Tensor>, i32> {
     let target = Target::host().expect("a known host");
     let lowered = lower(kernel, "k", &target);
     let text = crate::mlir::module_text("", std::slice::from_ref(&lowered.function), target.index_bits);
     let artifacts = SESSION
-        .with(|session| compile_in(session, &text, &target, &Options { emit: &[Emit::Image], opt: OptLevel::Fast, verify: true }))
+        .with(|session| {
+            compile_in(
+                session,
+                &text,
+                &target,
+                &Options { emit: &[Emit::Image], opt: OptLevel::Fast, verify: true },
+            )
+        })
         .unwrap_or_else(|e| panic!("{e}\n{text}"));
     let image = artifacts.image.expect("asked for");
     let code = Code::map(&image.bytes);
@@ -58,18 +76,23 @@ pub fn run(kernel: &Kernel, env: &dyn Fn(&Symbol) -> Option<i64>, inputs: &[Tens
         })
         .collect();
     let mut copies: Vec<Vec<u8>> = inputs.iter().map(|t| [t.bytes(), &[0; 64]].concat()).collect();
-    let pointers: Vec<*mut u8> =
-        copies.iter_mut().map(|c| c.as_mut_ptr()).chain(outputs.iter_mut().map(|o| o.2.as_mut_ptr())).collect();
+    let pointers: Vec<*mut u8> = copies
+        .iter_mut()
+        .map(|c| c.as_mut_ptr())
+        .chain(outputs.iter_mut().map(|o| o.2.as_mut_ptr()))
+        .collect();
     let dims: Vec<i64> = lowered.dims.iter().map(eval).collect();
     let mut scratch = vec![0u8; eval(&lowered.scratch) as usize + 64];
     let align = scratch.as_ptr().align_offset(64);
     let tiles = eval(&lowered.tiles);
     // SAFETY: the image's entry has this signature; buffers have the sizes that the kernel states.
     let entry: Entry = unsafe { std::mem::transmute(code.0.cast::<u8>().add(image.entries["k"] as usize)) };
-    let calls: Vec<(i64, i64)> = if lowered.serial { vec![(0, tiles)] } else { (0..tiles).map(|t| (t, t + 1)).collect() };
+    let calls: Vec<(i64, i64)> =
+        if lowered.serial { vec![(0, tiles)] } else { (0..tiles).map(|t| (t, t + 1)).collect() };
     for (begin, end) in calls {
         // SAFETY: as above.
-        let fault = unsafe { entry(pointers.as_ptr(), dims.as_ptr(), begin, end, scratch.as_mut_ptr().add(align)) };
+        let fault =
+            unsafe { entry(pointers.as_ptr(), dims.as_ptr(), begin, end, scratch.as_mut_ptr().add(align)) };
         if fault != 0 {
             return Err(fault);
         }
@@ -92,7 +115,9 @@ pub fn agree(kernel: &Kernel, env: &dyn Fn(&Symbol) -> Option<i64>, inputs: &[Te
     for (w, g) in want.iter().zip(&got) {
         assert_eq!(w.shape(), g.shape());
         for (i, (a, b)) in w.floats().iter().zip(g.floats()).enumerate() {
-            let close = a == &b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1e-30);
+            let close = a == &b
+                || (a.is_nan() && b.is_nan())
+                || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1e-30);
             assert!(close, "{} at {i}: {b} instead of {a}", kernel.name);
         }
     }
@@ -103,7 +128,11 @@ fn no_symbols(_: &Symbol) -> Option<i64> {
 }
 
 /// A map of one operand.
-fn map1(x: TensorType, out: DType, f: impl FnOnce(&mut Builder, tcc_ir::kernel::ExprId) -> tcc_ir::kernel::ExprId) -> Kernel {
+fn map1(
+    x: TensorType,
+    out: DType,
+    f: impl FnOnce(&mut Builder, tcc_ir::kernel::ExprId) -> tcc_ir::kernel::ExprId,
+) -> Kernel {
     let mut b = Builder::new("map");
     let input = b.input(&x);
     let output = b.output(&TensorType { dtype: out, shape: x.shape.clone() });
@@ -138,8 +167,33 @@ fn maps_of_every_float_type_round_as_the_interpreter_does() {
 
 #[test]
 fn casts_between_all_types_agree() {
-    let specials = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 127.5, 128.0, 255.0, 300.0, -129.0, 65504.0, 65520.0, 1e10, -1e10, 1e-8, 6.1e-5, 3e-5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
-    let types: Vec<DType> = DType::all().filter(|d| d.is_float() || d.is_int() || *d == DType::Bool).collect();
+    let specials = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        1.5,
+        2.5,
+        -2.5,
+        127.5,
+        128.0,
+        255.0,
+        300.0,
+        -129.0,
+        65504.0,
+        65520.0,
+        1e10,
+        -1e10,
+        1e-8,
+        6.1e-5,
+        3e-5,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+    let types: Vec<DType> =
+        DType::all().filter(|d| d.is_float() || d.is_int() || *d == DType::Bool).collect();
     for from in &types {
         let x = if from.is_float() {
             Tensor::from_floats(*from, vec![specials.len()], specials)
@@ -180,7 +234,12 @@ fn softmax_with_symbolic_sizes_agrees() {
     let r = b.at(row);
     let c = b.all(&cols);
     let v = b.load(x, vec![r, c[0]]);
-    b.reduce_stage((vec![], vec![cols[0]]), Acc { op: AccOp::Max, value: v, dtype: f }, (max, vec![]), |_, a| a);
+    b.reduce_stage(
+        (vec![], vec![cols[0]]),
+        Acc { op: AccOp::Max, value: v, dtype: f },
+        (max, vec![]),
+        |_, a| a,
+    );
     let top = b.load(max, vec![]);
     let shifted = |b: &mut Builder, c| {
         let v = b.load(x, vec![r, c]);
@@ -188,7 +247,12 @@ fn softmax_with_symbolic_sizes_agrees() {
         b.unary(UnaryKind::Exp, d)
     };
     let e = shifted(&mut b, c[1]);
-    b.reduce_stage((vec![], vec![cols[1]]), Acc { op: AccOp::Sum, value: e, dtype: f }, (sum, vec![]), |_, a| a);
+    b.reduce_stage(
+        (vec![], vec![cols[1]]),
+        Acc { op: AccOp::Sum, value: e, dtype: f },
+        (sum, vec![]),
+        |_, a| a,
+    );
     let e = shifted(&mut b, c[2]);
     let total = b.load(sum, vec![]);
     let q = b.binary(BinaryKind::Div, e, total);
@@ -202,7 +266,14 @@ fn softmax_with_symbolic_sizes_agrees() {
 
 #[test]
 fn reductions_over_either_axis_agree() {
-    for op in [AccOp::Sum, AccOp::Prod, AccOp::Max, AccOp::Min, AccOp::ArgMax { last: false }, AccOp::ArgMin { last: true }] {
+    for op in [
+        AccOp::Sum,
+        AccOp::Prod,
+        AccOp::Max,
+        AccOp::Min,
+        AccOp::ArgMax { last: false },
+        AccOp::ArgMin { last: true },
+    ] {
         for dtype in [DType::F32, DType::F64, DType::F16, DType::I32, DType::U8, DType::I64] {
             for over in [0usize, 1] {
                 let shape = [5usize, 70];
@@ -214,8 +285,18 @@ fn reductions_over_either_axis_agree() {
                 let index = b.all(&axes);
                 let v = b.load(x, index.clone());
                 let acc = Acc { op, value: v, dtype };
-                b.reduce_stage((vec![axes[1 - over]], vec![axes[over]]), acc, (y, vec![index[1 - over]]), |_, a| a);
-                agree(&b.finish(), &no_symbols, &[ramp(dtype, &shape, 1.3)], 1e-3 * f64::from(u8::from(dtype.is_float())));
+                b.reduce_stage(
+                    (vec![axes[1 - over]], vec![axes[over]]),
+                    acc,
+                    (y, vec![index[1 - over]]),
+                    |_, a| a,
+                );
+                agree(
+                    &b.finish(),
+                    &no_symbols,
+                    &[ramp(dtype, &shape, 1.3)],
+                    1e-3 * f64::from(u8::from(dtype.is_float())),
+                );
             }
         }
     }

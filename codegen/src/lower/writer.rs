@@ -142,7 +142,9 @@ impl Writer {
             let inits = join(inside.iter().zip(carried).map(|(a, b)| format!("{a} = {b}")));
             let types = join(carried.iter().map(|c| c.ty));
             let head = head(&result, carried.len());
-            self.line(format_args!("{head} = scf.for {iv} = {lo} to {hi} step {step} iter_args({inits}) -> ({types}) {{"));
+            self.line(format_args!(
+                "{head} = scf.for {iv} = {lo} to {hi} step {step} iter_args({inits}) -> ({types}) {{"
+            ));
         }
         self.depth += 1;
         Loop { iv, carried: inside, result }
