@@ -1,5 +1,7 @@
 //! The operator table: the only list of operators. One file each.
 
+mod arg_reduce;
+mod assemble;
 mod binary;
 mod bitcast;
 mod broadcast_op;
@@ -7,26 +9,52 @@ mod cast;
 mod compare;
 mod concat;
 mod constant;
+mod contract;
+mod conv;
+mod conv_transpose;
+mod cumulative;
 mod gather;
 mod gather_elements;
 mod gather_nd;
+mod if_op;
 mod indexing;
 mod iota;
+mod join;
 mod kernel;
+mod label_encoder;
+mod lanes;
+mod loop_op;
+mod nms;
+mod non_zero;
+mod optional;
 mod pad;
+mod random;
+mod reduce;
 mod reshape;
 mod scatter;
 mod scatter_elements;
 mod scatter_nd;
 mod select;
+mod sequence;
+mod sequence_tensor;
 mod sizes;
 mod slice;
+mod sliding;
+mod string_normalizer;
+mod string_ops;
+mod string_split;
+mod tf_idf;
+mod top_k;
 mod transpose;
 mod unary;
+mod unique;
+mod wide;
+mod window;
 
 pub mod broadcast;
 pub mod scalar;
 
+pub use arg_reduce::{ArgKind, ArgReduce};
 pub use binary::Binary;
 pub use bitcast::Bitcast;
 pub use broadcast_op::Broadcast;
@@ -34,21 +62,45 @@ pub use cast::Cast;
 pub use compare::Compare;
 pub use concat::Concat;
 pub use constant::Constant;
+pub use contract::Contract;
+pub use conv::Conv;
+pub use conv_transpose::ConvTranspose;
+pub use cumulative::{Cumulative, CumulativeKind};
 pub use gather::Gather;
 pub use gather_elements::GatherElements;
 pub use gather_nd::GatherNd;
+pub use if_op::If;
 pub use iota::Iota;
+pub use join::{join, join_elements, varying};
 pub use kernel::KernelOp;
+pub use label_encoder::LabelEncoder;
+pub use loop_op::Loop;
+pub use nms::Nms;
+pub use non_zero::NonZero;
+pub use optional::{OptionalGet, OptionalHas, OptionalNone, OptionalSome};
 pub use pad::{Pad, PadMode};
+pub use random::{Random, RandomKind};
+pub use reduce::{Reduce, ReduceKind};
 pub use reshape::Reshape;
 pub use scalar::{BinaryKind, UnaryKind};
 pub use scatter_elements::ScatterElements;
 pub use scatter_nd::ScatterNd;
 pub use select::Select;
+pub use sequence::{
+    SequenceAt, SequenceConstruct, SequenceEmpty, SequenceErase, SequenceInsert, SequenceLength,
+};
+pub use sequence_tensor::{ConcatFromSequence, SplitToSequence};
 pub use sizes::Sizes;
 pub use slice::Slice;
+pub use string_normalizer::{CaseChange, StringNormalizer};
+pub use string_ops::{RegexFullMatch, StringConcat};
+pub use string_split::StringSplit;
+pub use tf_idf::{TfIdf, TfIdfMode};
+pub use top_k::TopK;
 pub use transpose::Transpose;
 pub use unary::Unary;
+pub use unique::Unique;
+pub use window::{Window, WindowKind};
 
 use crate::attr::{Attr, AttrError, Attrs};
 use crate::graph::Graph;
@@ -145,4 +197,9 @@ ops! {
     ScatterNd,
     Iota,
     KernelOp,
+    Reduce, ArgReduce, Contract, Conv, ConvTranspose, Window, Cumulative, TopK, NonZero,
+    Unique, Nms, Random, If, Loop,
+    SequenceConstruct, SequenceEmpty, SequenceInsert, SequenceErase, SequenceAt, SequenceLength,
+    ConcatFromSequence, SplitToSequence, OptionalNone, OptionalSome, OptionalGet, OptionalHas,
+    StringConcat, StringSplit, StringNormalizer, RegexFullMatch, TfIdf, LabelEncoder,
 }

@@ -1,0 +1,111 @@
+//! A window that slides over some axes: extents and index pairs, shared by convolution, transposed convolution and
+//! pooling.
+
+use super::broadcast::{for_each_index, strides};
+use crate::op::{EvalCx, EvalError, InferCx, Mismatch};
+use crate::types::{Cmp, Dim};
+
+/// The attributes of a sliding window, one entry an axis.
+#[derive(Clone, Copy)]
+pub struct Sliding<'a> {
+    pub strides: &'a [usize],
+    pub dilations: &'a [usize],
+    pub before: &'a [Dim],
+    pub after: &'a [Dim],
+}
+
+impl Sliding<'_> {
+    /// Every attribute must have an entry for each of `n` axes; steps are positive.
+    pub fn validate(&self, n: usize) -> Result<(), Mismatch> {
+        let lengths = [self.strides.len(), self.dilations.len(), self.before.len(), self.after.len()];
+        if lengths.iter().any(|l| *l != n) {
+            return Err(Mismatch::new(format!(
+                "strides, dilations and pads have {lengths:?} entries for {n} axes"
+            )));
+        }
+        if self.strides.contains(&0) || self.dilations.contains(&0) {
+            return Err(Mismatch::new("strides and dilations must be positive"));
+        }
+        Ok(())
+    }
+
+    /// Extents that the window covers at one place.
+    fn reach(&self, axis: usize, window: &Dim) -> Dim {
+        (window.clone() - Dim::from(1)) * Dim::from(self.dilations[axis]) + Dim::from(1)
+    }
+
+    /// The number of places of the window on each axis: `floor((n + before + after - reach) / stride) + 1`.
+    pub fn out_extents(&self, cx: &mut InferCx, input: &[Dim], window: &[Dim]) -> Result<Vec<Dim>, Mismatch> {
+        self.validate(input.len())?;
+        let mut out = Vec::with_capacity(input.len());
+        for axis in 0..input.len() {
+            cx.require(Cmp::Ge, &window[axis], &Dim::from(1), "the window is empty")?;
+            let padded = input[axis].clone() + self.before[axis].clone() + self.after[axis].clone();
+            let room = padded - self.reach(axis, &window[axis]);
+            let extent = room.floor_div(&Dim::from(self.strides[axis])) + Dim::from(1);
+            cx.require(Cmp::Ge, &extent, &Dim::from(0), "the window is larger than the padded input")?;
+            out.push(extent);
+        }
+        Ok(out)
+    }
+
+    /// The inverse, for transposed convolution: `stride * (n - 1) + extra + reach - before - after`.
+    pub fn transposed_extents(
+        &self,
+        cx: &mut InferCx,
+        input: &[Dim],
+        window: &[Dim],
+        extra: &[usize],
+    ) -> Result<Vec<Dim>, Mismatch> {
+        self.validate(input.len())?;
+        let mut out = Vec::with_capacity(input.len());
+        for axis in 0..input.len() {
+            cx.require(Cmp::Ge, &window[axis], &Dim::from(1), "the window is empty")?;
+            let last = (input[axis].clone() - Dim::from(1)) * Dim::from(self.strides[axis]);
+            let extent = last + Dim::from(extra[axis]) + self.reach(axis, &window[axis])
+                - self.before[axis].clone()
+                - self.after[axis].clone();
+            cx.require(Cmp::Ge, &extent, &Dim::from(0), "the pads crop more than the output")?;
+            out.push(extent);
+        }
+        Ok(out)
+    }
+
+    /// The leading pads as numbers.
+    pub fn offsets(&self, cx: &EvalCx) -> Result<Vec<i64>, EvalError> {
+        self.before.iter().map(|d| cx.dim(d)).collect()
+    }
+
+    /// For each element of the window, in row-major order, calls `f` with its number and the pairs (place of the
+    /// window, position in the input), both linear over the windowed axes, that lie inside the input.
+    pub fn for_each_tap(
+        &self,
+        window: &[usize],
+        input: &[usize],
+        places: &[usize],
+        before: &[i64],
+        mut f: impl FnMut(usize, &[(usize, usize)]),
+    ) {
+        let (in_strides, place_strides) = (strides(input), strides(places));
+        let mut tap = 0;
+        for_each_index(window, |at| {
+            let mut pairs = vec![(0usize, 0usize)];
+            for axis in 0..window.len() {
+                let start = (at[axis] * self.dilations[axis]) as i64 - before[axis];
+                let inside: Vec<(usize, usize)> = (0..places[axis])
+                    .filter_map(|o| {
+                        let i = start + (o * self.strides[axis]) as i64;
+                        let i = usize::try_from(i).ok().filter(|i| *i < input[axis])?;
+                        Some((o * place_strides[axis], i * in_strides[axis]))
+                    })
+                    .collect();
+                pairs = pairs
+                    .iter()
+                    .flat_map(|(o, i)| inside.iter().map(move |(step, di)| (o + step, i + di)))
+                    .collect();
+            }
+            f(tap, &pairs);
+            tap += 1;
+        });
+    }
+}
