@@ -155,7 +155,13 @@ impl BinaryKind {
             Div => a / b,
             Mod => {
                 let r = a % b;
-                if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
+                if r == 0.0 {
+                    r.copysign(b)
+                } else if (r < 0.0) != (b < 0.0) {
+                    r + b
+                } else {
+                    r
+                }
             }
             Rem => a % b,
             Pow => a.powf(b),

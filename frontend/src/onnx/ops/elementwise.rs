@@ -113,7 +113,7 @@ fn mean(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
 
 fn modulo(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let is_fmod = cx.flag("fmod", false)?;
-    if !is_fmod && cx.dtype(cx.input(0)?)?.is_float() {
+    if !is_fmod && cx.opset() < 28 && cx.dtype(cx.input(0)?)?.is_float() {
         return Err(ImportError::invalid("fmod must be 1 for floats"));
     }
     binary(cx, if is_fmod { BinaryKind::Rem } else { BinaryKind::Mod })
@@ -168,10 +168,7 @@ fn clip(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let mut y = cx.input(0)?;
     for (index, kind) in [(1, BinaryKind::Max), (2, BinaryKind::Min)] {
         let Some(bound) = cx.optional_input(index) else { continue };
-        if cx.tensor_type(bound)?.static_shape().is_none_or(|shape| shape.iter().product::<usize>() != 1) {
-            return Err(ImportError::invalid(format!("input {index} must be a scalar")));
-        }
-        let bound = cx.reshape(bound, vec![])?;
+        let bound = cx.to_scalar(bound, "a bound")?;
         y = cx.binary(kind, y, bound)?;
     }
     Ok(vec![y])

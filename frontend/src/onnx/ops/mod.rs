@@ -1,7 +1,13 @@
 //! The import table: which operators of which opsets are read, and how. One file a family.
 
+mod axes;
+mod cast;
 mod elementwise;
+mod generate;
+mod index;
+mod movement;
 mod shape;
+mod slice_pad;
 
 use tcc_ir::ValueId;
 
@@ -26,7 +32,15 @@ const fn onnx(op_type: &'static str, since: i64, import: ImportFn) -> Entry {
     Entry { domain: ONNX_DOMAIN, op_type, since, import }
 }
 
-const FAMILIES: &[&[Entry]] = &[elementwise::TABLE, shape::TABLE];
+const FAMILIES: &[&[Entry]] = &[
+    cast::TABLE,
+    elementwise::TABLE,
+    generate::TABLE,
+    index::TABLE,
+    movement::TABLE,
+    shape::TABLE,
+    slice_pad::TABLE,
+];
 
 /// Every entry, family by family.
 pub fn all() -> impl Iterator<Item = &'static Entry> {

@@ -3,6 +3,7 @@
 use tcc_ir::ops::Sizes;
 use tcc_ir::{Cmp, DType, Dim, ValueId};
 
+use super::axes::Axes;
 use super::{Entry, onnx};
 use crate::onnx::node::{ImportError, NodeCx, Result};
 
@@ -10,7 +11,7 @@ pub(super) const TABLE: &[Entry] = &[
     onnx("Flatten", 1, flatten),
     onnx("Reshape", 1, |cx| {
         cx.ignore_attribute("consumed_inputs");
-        let dims = cx.required_ints("shape")?.iter().map(|&dim| Dim::from(dim)).collect();
+        let dims = dims_of(cx.required_ints("shape")?);
         reshape(cx, dims, false)
     }),
     onnx("Reshape", 5, |cx| {
@@ -24,29 +25,25 @@ pub(super) const TABLE: &[Entry] = &[
         Ok(vec![cx.add(Sizes { dtype: DType::I64, shape: vec![], elems }, &[])?])
     }),
     onnx("Squeeze", 1, |cx| {
-        let axes = cx.opt_ints("axes")?.map(<[i64]>::to_vec);
+        let axes = cx.opt_ints("axes")?.map(dims_of);
         squeeze(cx, axes)
     }),
     onnx("Squeeze", 13, |cx| {
-        let axes = optional_axes(cx, 1)?;
+        let axes = cx.optional_input(1).map(|axes| cx.elems(axes)).transpose()?;
         squeeze(cx, axes)
     }),
     onnx("Unsqueeze", 1, |cx| {
-        let axes = cx.required_ints("axes")?.to_vec();
+        let axes = dims_of(cx.required_ints("axes")?);
         unsqueeze(cx, &axes)
     }),
     onnx("Unsqueeze", 13, |cx| {
-        let axes = cx.known_ints(cx.input(1)?, "the axes")?;
+        let axes = cx.elems(cx.input(1)?)?;
         unsqueeze(cx, &axes)
     }),
 ];
 
-/// Axes given by an input that may be left out.
-pub(super) fn optional_axes(cx: &mut NodeCx, index: usize) -> Result<Option<Vec<i64>>> {
-    match cx.optional_input(index) {
-        Some(axes) => cx.known_ints(axes, "the axes").map(Some),
-        None => Ok(None),
-    }
+fn dims_of(values: &[i64]) -> Vec<Dim> {
+    values.iter().map(|&value| Dim::from(value)).collect()
 }
 
 fn shape(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
@@ -137,13 +134,13 @@ fn flatten(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     Ok(vec![cx.reshape(x, dims)?])
 }
 
-fn squeeze(cx: &mut NodeCx, axes: Option<Vec<i64>>) -> Result<Vec<ValueId>> {
+fn squeeze(cx: &mut NodeCx, axes: Option<Vec<Dim>>) -> Result<Vec<ValueId>> {
     let x = cx.input(0)?;
     let dims = cx.shape(x)?;
     let axes = match axes {
-        Some(axes) => cx.axes(&axes, dims.len())?,
+        Some(axes) => axes,
         None if dims.iter().all(|dim| dim.as_const().is_some()) => {
-            (0..dims.len()).filter(|&axis| dims[axis].is_const(1)).collect()
+            (0..dims.len()).filter(|&axis| dims[axis].is_const(1)).map(Dim::from).collect()
         }
         None => {
             return Err(ImportError::unsupported(
@@ -151,24 +148,36 @@ fn squeeze(cx: &mut NodeCx, axes: Option<Vec<i64>>) -> Result<Vec<ValueId>> {
             ));
         }
     };
-    if let Some(&axis) = axes.iter().find(|&&axis| dims[axis].as_const().is_some_and(|dim| dim != 1)) {
-        return Err(ImportError::invalid(format!("axis {axis} has size {}, not 1", dims[axis])));
+    let axes = Axes::new(cx, &axes, dims.len())?;
+    // The dims that stay, each put where the number of those before it says.
+    let mut kept = vec![Dim::from(0); dims.len() - axes.len()];
+    for (axis, dim) in dims.iter().enumerate() {
+        let is_kept = Dim::from(1) - axes.contains(axis);
+        if is_kept.is_const(0) && dim.as_const().is_some_and(|dim| dim != 1) {
+            return Err(ImportError::invalid(format!("axis {axis} has size {dim}, not 1")));
+        }
+        let place = axes.n_others_before(axis);
+        for (index, slot) in kept.iter_mut().enumerate() {
+            let here = Dim::select(Cmp::Eq, &place, &Dim::from(index), &is_kept, &Dim::from(0));
+            *slot = slot.clone() + here * dim.clone();
+        }
     }
-    let kept = (0..dims.len()).filter(|axis| !axes.contains(axis)).map(|axis| dims[axis].clone()).collect();
     Ok(vec![cx.reshape(x, kept)?])
 }
 
-fn unsqueeze(cx: &mut NodeCx, axes: &[i64]) -> Result<Vec<ValueId>> {
+fn unsqueeze(cx: &mut NodeCx, axes: &[Dim]) -> Result<Vec<ValueId>> {
     let x = cx.input(0)?;
     let dims = cx.shape(x)?;
-    let axes = cx.axes(axes, dims.len() + axes.len())?;
-    let mut kept = dims.iter().cloned();
-    let dims = (0..dims.len() + axes.len())
-        .map(
-            |axis| {
-                if axes.contains(&axis) { Dim::from(1) } else { kept.next().expect("as many as were kept") }
-            },
-        )
-        .collect();
-    Ok(vec![cx.reshape(x, dims)?])
+    let rank = dims.len() + axes.len();
+    let axes = Axes::new(cx, axes, rank)?;
+    let (zero, one) = (Dim::from(0), Dim::from(1));
+    // The dim of the input that belongs at an axis is the one that the number of others before it says.
+    let at = |axis: usize| {
+        let place = axes.n_others_before(axis);
+        let own = dims.iter().enumerate().fold(zero.clone(), |found, (index, dim)| {
+            Dim::select(Cmp::Eq, &place, &Dim::from(index), dim, &found)
+        });
+        Dim::select(Cmp::Eq, &axes.contains(axis), &one, &one, &own)
+    };
+    Ok(vec![cx.reshape(x, (0..rank).map(at).collect())?])
 }
