@@ -40,7 +40,8 @@ impl Num {
                 Num::Float(f) => f != 0.0,
                 Num::Int(i) => i != 0,
             })),
-            (v, to) if to.is_float() => Num::Float(to.round_float(v.float())),
+            (Num::Int(i), to) if to.is_float() => Num::Float(to.round_float(to.float_of_int(i))),
+            (Num::Float(f), to) if to.is_float() => Num::Float(to.round_float(f)),
             (Num::Float(f), to) => {
                 let (lo, hi) = to.int_range().expect("an integer type");
                 Num::Int((f as i128).clamp(lo, hi))

@@ -142,8 +142,8 @@ impl DType {
         match self {
             F64 => v,
             F32 => v as f32 as f64,
-            F16 => f16::from_f64(v).to_f64(),
-            BF16 => bf16::from_f64(v).to_f64(),
+            F16 => f16::from_f32(to_f32_odd(v)).to_f64(),
+            BF16 => bf16::from_f32(to_f32_odd(v)).to_f64(),
             _ => self.format8().map_or(v, |f| f.decode(f.encode(v, false))),
         }
     }
@@ -151,6 +151,17 @@ impl DType {
     /// As [`DType::round_float`], but values beyond the range of an 8- or 4-bit float become its largest.
     pub fn round_saturating(self, v: f64) -> f64 {
         self.format8().map_or_else(|| self.round_float(v), |f| f.decode(f.encode(v, true)))
+    }
+
+    /// A float that rounds to the type as the exact integer does: conversion of an integer rounds once.
+    pub fn float_of_int(self, v: i128) -> f64 {
+        let near = v as f64;
+        if self == F64 || near as i128 == v {
+            return near;
+        }
+        // Rounded to odd, as in `to_f32_odd`.
+        let above = (near as i128).unsigned_abs() > v.unsigned_abs();
+        f64::from_bits((near.to_bits() - u64::from(above)) | 1)
     }
 
     /// The 8- or 4-bit float format behind the type, if it is one.
@@ -185,8 +196,8 @@ impl DType {
         match self {
             F64 => out.extend(v.to_le_bytes()),
             F32 => out.extend((v as f32).to_le_bytes()),
-            F16 => out.extend(f16::from_f64(v).to_le_bytes()),
-            BF16 => out.extend(bf16::from_f64(v).to_le_bytes()),
+            F16 => out.extend(f16::from_f32(to_f32_odd(v)).to_le_bytes()),
+            BF16 => out.extend(bf16::from_f32(to_f32_odd(v)).to_le_bytes()),
             _ => out.push(self.format8().expect("a float type").encode(v, false)),
         }
     }
@@ -202,6 +213,17 @@ impl DType {
     pub fn store_int(self, v: i128, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.wrap_int(v).to_le_bytes()[..self.size()]);
     }
+}
+
+/// `v` as f32, rounded to odd: inexact results get an odd last bit, so that rounding once more, to a narrower type,
+/// gives what one rounding would. (The conversions of `half` from f64 drop low bits or round twice.)
+fn to_f32_odd(v: f64) -> f32 {
+    let near = v as f32;
+    if v.is_nan() || f64::from(near) == v {
+        return near;
+    }
+    let toward_zero = if f64::from(near.abs()) > v.abs() { near.to_bits() - 1 } else { near.to_bits() };
+    f32::from_bits(toward_zero | 1)
 }
 
 impl fmt::Display for DType {

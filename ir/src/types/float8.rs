@@ -112,12 +112,13 @@ impl Format {
     }
 
     /// The code nearest to `v` (ties to even). Beyond the largest finite value: that value when `saturate`, else
-    /// infinity where the format has one, else NaN, else (E2M1) the largest value. NaN gives NaN where there is one.
+    /// infinity where the format has one, else NaN, else (E2M1) the largest value. NaN gives NaN where there is one,
+    /// else negative zero.
     pub fn encode(&self, v: f64, saturate: bool) -> u8 {
         let sign = if v.is_sign_negative() { self.sign_bit() } else { 0 };
         let nan = self.nan.map(|n| if self.negative_zero { n | sign } else { n });
         if v.is_nan() {
-            return nan.unwrap_or(self.max);
+            return nan.unwrap_or(self.sign_bit());
         }
         let a = v.abs();
         if !self.signed && v < 0.0 {

@@ -63,3 +63,19 @@ fn integers_wrap() {
     assert_eq!(DType::I4.wrap_int(8), -8);
     assert_eq!(DType::Bool.wrap_int(256), 1);
 }
+
+#[test]
+fn halves_round_once() {
+    // Just above a tie, by less than f32 can hold.
+    let above = |tie: f64| tie * (1.0 + f64::EPSILON);
+    assert_eq!(DType::F16.round_float(above(1.0 + 2f64.powi(-11))), 1.0 + 2f64.powi(-10));
+    assert_eq!(DType::F16.round_float(1.0 + 2f64.powi(-11)), 1.0);
+    assert_eq!(DType::BF16.round_float(above(1.0 + 2f64.powi(-8))), 1.0 + 2f64.powi(-7));
+    assert_eq!(DType::BF16.round_float(-above(1.0 + 2f64.powi(-8))), -1.0 - 2f64.powi(-7));
+    assert_eq!(DType::F16.round_float(1e300), f64::INFINITY);
+    assert_eq!(DType::F16.round_float(65519.99999999999), 65504.0);
+    assert_eq!(DType::F16.round_float(65520.0), f64::INFINITY);
+    assert_eq!(DType::BF16.round_float(-f64::MAX), f64::NEG_INFINITY);
+    assert_eq!(DType::F16.round_float(above(2f64.powi(-25))), 2f64.powi(-24));
+    assert_eq!(DType::F16.round_float(2f64.powi(-25)), 0.0);
+}
