@@ -83,7 +83,7 @@ impl Cast {
         }
         Ok(match (from.is_float(), to.is_float()) {
             (true, true) => self.floats(shape, x.floats()),
-            (false, true) => self.floats(shape, x.ints().into_iter().map(|v| int_to_float(v, to)).collect()),
+            (false, true) => self.floats(shape, x.ints().into_iter().map(|v| to.float_of_int(v)).collect()),
             (true, false) => {
                 Tensor::from_ints(to, shape, x.floats().into_iter().map(|v| float_to_int(v, to)))
             }
@@ -103,22 +103,6 @@ fn float_to_int(v: f64, to: DType) -> i128 {
         Some((lo, hi)) if to != DType::Bool => (v as i128).clamp(lo, hi),
         _ => i128::from(v != 0.0),
     }
-}
-
-/// A float that rounds to `to` as the exact integer does.
-fn int_to_float(v: i128, to: DType) -> f64 {
-    let near = v as f64;
-    let exact = near as i128 == v;
-    if exact || to == DType::F64 {
-        return near;
-    }
-    // Rounding to odd keeps the second rounding, to a narrower type, from going wrong at ties.
-    let toward_zero = if (near as i128).unsigned_abs() > v.unsigned_abs() {
-        f64::from_bits(near.to_bits() - 1)
-    } else {
-        near
-    };
-    f64::from_bits(toward_zero.to_bits() | 1)
 }
 
 fn to_strings(x: &Tensor) -> Vec<String> {

@@ -51,6 +51,9 @@ mod unique;
 mod wide;
 mod window;
 
+#[cfg(test)]
+mod tests;
+
 pub mod broadcast;
 pub mod scalar;
 
