@@ -8,6 +8,7 @@
 mod dce;
 pub mod pass;
 pub mod pipeline;
+pub mod plan;
 pub mod registry;
 
 #[cfg(test)]
