@@ -79,7 +79,12 @@ impl Evaluator {
             if let SymbolSource::Input { input, axis } = source
                 && let Value::Tensor(t) = &inputs[*input]
             {
-                self.symbols.borrow_mut().insert(symbol.name.clone(), t.shape()[*axis] as i64);
+                let v = t.shape()[*axis] as i64;
+                if v < symbol.lo || symbol.hi.is_some_and(|hi| v > hi) {
+                    let name = graph.value(graph.inputs()[*input]).name.clone().unwrap_or_default();
+                    return Err(fail(format!("input `{name}`: {} = {v} is out of its bounds", symbol.name)));
+                }
+                self.symbols.borrow_mut().insert(symbol.name.clone(), v);
             }
         }
         for id in graph.inputs() {

@@ -5,14 +5,23 @@
 //!
 //! Invariant: a pass never changes what a graph computes, bit for bit, unless it says so in its name's rules.
 
+mod bind_dims;
+mod canonicalise;
+mod cse;
 mod dce;
+mod fold;
 pub mod pass;
 pub mod pipeline;
 pub mod plan;
 pub mod registry;
+mod resolve_dims;
 
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use bind_dims::DimBinding;
+pub use fold::FoldLimits;
 pub use pass::{Changed, Context, Options, Pass};
 pub use pipeline::{Application, Phase, Pipeline, Report, default_pipeline, run};

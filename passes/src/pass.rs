@@ -1,5 +1,6 @@
 //! What a pass is, and what a run of the pipeline may be told.
 
+use crate::{DimBinding, FoldLimits};
 use tcc_ir::{Diagnostic, Graph};
 
 /// A transformation of one graph. Regions are visited by the pipeline, innermost first: a pass looks at one level.
@@ -54,6 +55,9 @@ pub struct Options {
     pub opt_bisect_limit: Option<usize>,
     /// Measure each application.
     pub time_passes: bool,
+    /// What `--dim` asks for.
+    pub dims: Vec<DimBinding>,
+    pub fold: FoldLimits,
 }
 
 impl Default for Options {
@@ -64,6 +68,8 @@ impl Default for Options {
             verify_each: cfg!(debug_assertions),
             opt_bisect_limit: None,
             time_passes: false,
+            dims: Vec::new(),
+            fold: FoldLimits::default(),
         }
     }
 }

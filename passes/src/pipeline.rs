@@ -4,7 +4,7 @@
 //! error that names the pass.
 
 use crate::pass::{Changed, Context, Options, Pass};
-use crate::{dce, registry};
+use crate::{bind_dims, canonicalise, cse, dce, fold, registry, resolve_dims};
 use std::time::{Duration, Instant};
 use tcc_ir::diag::{Code, Diagnostic};
 use tcc_ir::graph::Violation;
@@ -13,8 +13,12 @@ use tcc_ir::{Graph, Op};
 /// The order in which a model is compiled.
 pub fn default_pipeline() -> Pipeline {
     Pipeline::new()
-        // Nothing that no output needs is left, at any level.
-        .phase(Phase::Canonical, &[dce::PASS])
+        // Sizes that the user fixed are constants, those that the user bounded are bounded.
+        .phase(Phase::Imported, &[bind_dims::PASS])
+        // What can be known is known: no node has only constant operands (but for the size limit), no size is read
+        // at run time that is known before; operators are in their simplest form; no node computes what another one
+        // does, and none is without use.
+        .repeat(Phase::Canonical, &[fold::PASS, resolve_dims::PASS, canonicalise::PASS, cse::PASS, dce::PASS])
 }
 
 /// A state of the graph with rules of its own.

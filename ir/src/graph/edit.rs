@@ -95,6 +95,14 @@ impl Graph {
         self.map_all_dims(&mut |d| d.substitute(f));
     }
 
+    /// Gives the symbol of that name tighter bounds, wherever it stands.
+    pub fn refine_symbol(&mut self, bounded: &Symbol) {
+        for (symbol, _) in self.symbols.iter_mut().filter(|(s, _)| s.name == bounded.name) {
+            *symbol = bounded.clone();
+        }
+        self.map_all_dims(&mut |d| d.substitute(&|s| (s.name == bounded.name).then(|| bounded.clone().into())));
+    }
+
     /// Applies `f` to every dim of the graph and its regions.
     pub fn map_all_dims(&mut self, f: &mut dyn FnMut(&Dim) -> Dim) {
         for info in &mut self.values {

@@ -1,7 +1,12 @@
 //! Tests of the passes, a file each.
 
+mod bind_dims;
+mod canonicalise;
+mod cse;
 mod dce;
+mod fold;
 mod pipeline;
+mod random;
 
 use crate::{Options, Pipeline, Report, run};
 use tcc_ir::Graph;

@@ -1,0 +1,181 @@
+//! Constant folding with the reference evaluator, and sizes that are known symbolically.
+
+use crate::cse::is_random;
+use crate::pass::{Changed, Context, Pass};
+use tcc_ir::ops::{Constant, Sizes};
+use tcc_ir::{DType, Diagnostic, Dim, EvalCx, EvalError, Graph, Node, NodeId, Op, Tensor, Type, Value, ValueId};
+use tcc_ir::graph::SymbolSource;
+
+pub const PASS: Pass = Pass {
+    name: "fold",
+    summary: "Evaluate nodes whose operands are constants, and integer tensors whose elements are known sizes.",
+    required: false,
+    regions: true,
+    run,
+};
+
+/// What folding may cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FoldLimits {
+    /// Elements read and written by the evaluator, for one application of the pass.
+    pub steps: u64,
+    /// Results up to this size are always worth keeping.
+    pub small_bytes: u64,
+    /// Larger ones only when they take the place of operands at least as large, and up to this.
+    pub large_bytes: u64,
+}
+
+impl Default for FoldLimits {
+    fn default() -> Self {
+        FoldLimits { steps: 1 << 26, small_bytes: 1 << 16, large_bytes: 1 << 28 }
+    }
+}
+
+/// Results of operators that kernels compute for nothing are kept up to this size only.
+const FREE_BYTES: u64 = 1 << 10;
+
+fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
+    let ids: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
+    let mut fold = Fold { uses: graph.use_counts(), limits: cx.options.fold };
+    let mut changed = Changed::No;
+    for id in ids {
+        let Some(ops) = fold.node(graph, id) else { continue };
+        let (outputs, loc) = (graph.node(id).outputs.clone(), graph.node(id).loc.clone());
+        for (old, op) in outputs.into_iter().zip(ops) {
+            let new = graph.insert(id, op, &[], &loc).expect("constants need nothing")[0];
+            fold.uses.resize(graph.n_values(), 0);
+            fold.uses[new.0 as usize] = fold.uses[old.0 as usize];
+            graph.replace_uses(old, new);
+        }
+        graph.erase(id);
+        changed = Changed::Yes;
+    }
+    Ok(changed)
+}
+
+struct Fold {
+    uses: Vec<usize>,
+    limits: FoldLimits,
+}
+
+impl Fold {
+    /// What to put in the place of each output of a node. None also when evaluation fails: such an error belongs to
+    /// the run, and only to one that gets there. Nodes with run-time checks stay, because of the checks.
+    fn node(&mut self, graph: &Graph, id: NodeId) -> Option<Vec<Op>> {
+        let node = graph.node(id);
+        let mut regions = false;
+        node.op.visit_graphs(&mut |_| regions = true);
+        let fixed = matches!(node.op, Op::Constant(_) | Op::KernelOp(_));
+        if fixed || regions || is_random(&node.op) || !node.checks.is_empty() {
+            return None;
+        }
+        if let Some(op) = known_elems(graph, node) {
+            return (!matches!(op, Op::Sizes(_)) || !matches!(node.op, Op::Sizes(_))).then(|| vec![op]);
+        }
+        if matches!(node.op, Op::Sizes(_)) {
+            return None;
+        }
+        let outs = self.evaluate(graph, node)?;
+        self.worth_keeping(graph, node, &outs).then(|| {
+            outs.into_iter().map(|value| Constant { value }.into()).collect()
+        })
+    }
+
+    fn evaluate(&mut self, graph: &Graph, node: &Node) -> Option<Vec<Tensor>> {
+        let ins: Vec<Tensor> =
+            node.inputs.iter().map(|v| self.operand(graph, *v)).collect::<Option<_>>()?;
+        let types: Vec<Type> = node.outputs.iter().map(|v| graph.ty(*v).clone()).collect();
+        self.limits.steps = self.limits.steps.checked_sub(steps(node, &ins, &types)?)?;
+        let ins: Vec<Value> = ins.into_iter().map(Value::Tensor).collect();
+        let no_region = |_: &Graph, _: &[Value]| Err(EvalError::new("a region"));
+        let outs = node.op.eval(&EvalCx::new(&|_| None, &types, &no_region), &ins).ok()?;
+        let outs = outs.into_iter().zip(&types).map(|(out, ty)| match out {
+            Value::Tensor(t) if agrees(&t, ty) => Some(t),
+            _ => None,
+        });
+        outs.collect()
+    }
+
+    /// A constant operand, or one that is a constant but for an operator that isn't folded because it is free.
+    fn operand(&mut self, graph: &Graph, value: ValueId) -> Option<Tensor> {
+        if let Some(constant) = graph.constant_of(value) {
+            return Some(constant.clone());
+        }
+        let (_, node) = graph.producer(value)?;
+        if !is_free(&node.op) || !node.checks.is_empty() {
+            return None;
+        }
+        self.evaluate(graph, node)?.pop()
+    }
+
+    fn worth_keeping(&self, graph: &Graph, node: &Node, outs: &[Tensor]) -> bool {
+        let made: u64 = outs.iter().map(n_bytes).sum();
+        if is_free(&node.op) {
+            return made <= FREE_BYTES;
+        }
+        // Operands that nothing else uses go when the result comes.
+        let only_here = |v: &&ValueId| self.uses[v.0 as usize] == 1;
+        let freed: u64 =
+            node.inputs.iter().filter(only_here).filter_map(|v| graph.constant_of(*v)).map(n_bytes).sum();
+        made <= self.limits.small_bytes || made <= freed.min(self.limits.large_bytes)
+    }
+}
+
+/// Operators whose results kernels make up as they go instead of loading them.
+fn is_free(op: &Op) -> bool {
+    matches!(op.name(), "broadcast" | "iota")
+}
+
+/// The node's only output as a constant or `sizes`, when all its elements are known.
+fn known_elems(graph: &Graph, node: &Node) -> Option<Op> {
+    let [out] = node.outputs[..] else { return None };
+    let elems = graph.value(out).elems.as_ref()?;
+    let ty = graph.ty(out).as_tensor()?;
+    let shape = ty.static_shape()?;
+    if let Some(values) = elems.iter().map(Dim::as_const).collect::<Option<Vec<i64>>>() {
+        let value = Tensor::from_ints(ty.dtype, shape, values.into_iter().map(i128::from));
+        return Some(Constant { value }.into());
+    }
+    // Elements of narrow types wrap, sizes don't: these agree only where nothing has been wrapped on the way.
+    let wide = matches!(ty.dtype, DType::I64 | DType::U64 | DType::I32 | DType::U32 | DType::Bool);
+    let mut own = false;
+    for elem in elems {
+        elem.visit_symbols(&mut |s| {
+            own |= matches!(graph.symbol_source(s), Some(SymbolSource::Elem { value, .. }) if value == out);
+        });
+    }
+    (wide && !own).then(|| Sizes { dtype: ty.dtype, shape, elems: elems.clone() }.into())
+}
+
+/// A bound on the elements that evaluation reads and writes; None beyond all limits.
+fn steps(node: &Node, ins: &[Tensor], outs: &[Type]) -> Option<u64> {
+    let read = ins.iter().map(|t| t.n_elements() as u64).sum::<u64>();
+    // Sizes that aren't known before the evaluation are those of selections: not larger than the operands.
+    let written = outs
+        .iter()
+        .map(|ty| match ty.as_tensor()?.static_shape() {
+            Some(shape) => u64::try_from(tcc_ir::tensor::n_elements(&shape)?).ok(),
+            None => Some(read),
+        })
+        .sum::<Option<u64>>()?;
+    let each = per_output(node, ins)?;
+    written.checked_mul(each)?.checked_add(read)
+}
+
+/// Elements that go into one element of the output.
+fn per_output(_node: &Node, _ins: &[Tensor]) -> Option<u64> {
+    Some(1)
+}
+
+fn n_bytes(t: &Tensor) -> u64 {
+    let text: usize = t.strings().iter().map(|s| s.len() + size_of::<String>()).sum();
+    (t.bytes().len() + text) as u64
+}
+
+/// Whether a result is of the type that inference gave: element type, rank, and the extents that it knows.
+fn agrees(t: &Tensor, ty: &Type) -> bool {
+    let Some(want) = ty.as_tensor() else { return false };
+    t.dtype() == want.dtype
+        && t.rank() == want.rank()
+        && t.shape().iter().zip(&want.shape).all(|(have, d)| d.as_const().is_none_or(|c| c == *have as i64))
+}
