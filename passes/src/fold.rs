@@ -2,9 +2,11 @@
 
 use crate::cse::is_random;
 use crate::pass::{Changed, Context, Pass};
-use tcc_ir::ops::{Constant, Sizes};
-use tcc_ir::{DType, Diagnostic, Dim, EvalCx, EvalError, Graph, Node, NodeId, Op, Tensor, Type, Value, ValueId};
 use tcc_ir::graph::SymbolSource;
+use tcc_ir::ops::{Constant, Sizes};
+use tcc_ir::{
+    DType, Diagnostic, Dim, EvalCx, EvalError, Graph, Node, NodeId, Op, Tensor, Type, Value, ValueId,
+};
 
 pub const PASS: Pass = Pass {
     name: "fold",
@@ -76,14 +78,12 @@ impl Fold {
             return None;
         }
         let outs = self.evaluate(graph, node)?;
-        self.worth_keeping(graph, node, &outs).then(|| {
-            outs.into_iter().map(|value| Constant { value }.into()).collect()
-        })
+        self.worth_keeping(graph, node, &outs)
+            .then(|| outs.into_iter().map(|value| Constant { value }.into()).collect())
     }
 
     fn evaluate(&mut self, graph: &Graph, node: &Node) -> Option<Vec<Tensor>> {
-        let ins: Vec<Tensor> =
-            node.inputs.iter().map(|v| self.operand(graph, *v)).collect::<Option<_>>()?;
+        let ins: Vec<Tensor> = node.inputs.iter().map(|v| self.operand(graph, *v)).collect::<Option<_>>()?;
         let types: Vec<Type> = node.outputs.iter().map(|v| graph.ty(*v).clone()).collect();
         self.limits.steps = self.limits.steps.checked_sub(steps(node, &ins, &types)?)?;
         let ins: Vec<Value> = ins.into_iter().map(Value::Tensor).collect();

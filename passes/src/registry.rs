@@ -5,7 +5,8 @@ use crate::{bind_dims, canonicalise, cse, dce, fold, resolve_dims};
 use tcc_ir::Diagnostic;
 use tcc_ir::diag::Code;
 
-pub const ALL: &[Pass] = &[bind_dims::PASS, fold::PASS, resolve_dims::PASS, canonicalise::PASS, cse::PASS, dce::PASS];
+pub const ALL: &[Pass] =
+    &[bind_dims::PASS, fold::PASS, resolve_dims::PASS, canonicalise::PASS, cse::PASS, dce::PASS];
 
 /// The pass of that name.
 ///

@@ -1,8 +1,8 @@
 //! Random graphs with inputs, for tests: whatever is done to a graph, it must go on computing the same.
 
 use tcc_ir::ops::{
-    Binary, BinaryKind, Bitcast, Broadcast, Cast, Compare, Concat, Constant, Gather, Iota, Pad, PadMode, Reshape,
-    Select, Sizes, Slice, Transpose, Unary, UnaryKind,
+    Binary, BinaryKind, Bitcast, Broadcast, Cast, Compare, Concat, Constant, Gather, Iota, Pad, PadMode,
+    Reshape, Select, Sizes, Slice, Transpose, Unary, UnaryKind,
 };
 use tcc_ir::{Cmp, DType, Dim, Graph, Loc, Op, Shape, Symbol, Tensor, Type, Value, ValueId};
 
@@ -45,7 +45,9 @@ impl Random {
         let n: usize = shape.iter().product();
         if dtype.is_float() {
             let elems: Vec<f64> = (0..n)
-                .map(|_| if self.chance(4) { *self.pick(&SPECIAL) } else { self.below(64) as f64 / 8.0 - 4.0 })
+                .map(
+                    |_| if self.chance(4) { *self.pick(&SPECIAL) } else { self.below(64) as f64 / 8.0 - 4.0 },
+                )
                 .collect();
             return Tensor::from_floats(dtype, shape, elems);
         }
@@ -235,11 +237,8 @@ impl Builder {
 
     fn cast(&mut self) -> Option<(Op, Vec<ValueId>)> {
         let to = *self.random.pick(&DTYPES);
-        let op = if self.random.chance(5) {
-            Bitcast { to }.into()
-        } else {
-            Cast { to, saturate: false }.into()
-        };
+        let op =
+            if self.random.chance(5) { Bitcast { to }.into() } else { Cast { to, saturate: false }.into() };
         Some((op, vec![self.value()]))
     }
 

@@ -100,7 +100,9 @@ impl Graph {
         for (symbol, _) in self.symbols.iter_mut().filter(|(s, _)| s.name == bounded.name) {
             *symbol = bounded.clone();
         }
-        self.map_all_dims(&mut |d| d.substitute(&|s| (s.name == bounded.name).then(|| bounded.clone().into())));
+        self.map_all_dims(&mut |d| {
+            d.substitute(&|s| (s.name == bounded.name).then(|| bounded.clone().into()))
+        });
     }
 
     /// Applies `f` to every dim of the graph and its regions.

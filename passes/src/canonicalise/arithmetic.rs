@@ -188,7 +188,6 @@ fn select_of_known(graph: &Graph, node: &Node) -> Option<Rewrite> {
 fn constant_on_the_right(graph: &Graph, node: &Node) -> Option<Rewrite> {
     let Op::Binary(op) = &node.op else { return None };
     let (a, b) = (node.inputs[0], node.inputs[1]);
-    let swap =
-        op.kind.is_commutative() && graph.constant_of(a).is_some() && graph.constant_of(b).is_none();
+    let swap = op.kind.is_commutative() && graph.constant_of(a).is_some() && graph.constant_of(b).is_none();
     swap.then(|| Rewrite::node(op.clone(), vec![b, a], vec![]))?
 }

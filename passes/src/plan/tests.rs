@@ -32,9 +32,8 @@ fn brute_force(lifetimes: &[Lifetime]) -> u64 {
             if placed.iter().any(|(j, _)| *j == i) {
                 continue;
             }
-            let meets = |j: usize| {
-                lifetimes[i].first <= lifetimes[j].last && lifetimes[j].first <= lifetimes[i].last
-            };
+            let meets =
+                |j: usize| lifetimes[i].first <= lifetimes[j].last && lifetimes[j].first <= lifetimes[i].last;
             let ground = placed.iter().filter(|(j, _)| meets(*j)).map(top).max().unwrap_or(0);
             placed.push((i, ground.next_multiple_of(lifetimes[i].align)));
             go(lifetimes, placed, best);
@@ -89,7 +88,8 @@ fn offsets_that_a_person_can_add_up() {
 #[test]
 fn chains_reuse_two_buffers() {
     // Each layer reads one buffer and writes the next.
-    let chain: Vec<Lifetime> = (0..1000).map(|i| Lifetime { first: i, last: i + 1, size: 1000, align: ALIGN }).collect();
+    let chain: Vec<Lifetime> =
+        (0..1000).map(|i| Lifetime { first: i, last: i + 1, size: 1000, align: ALIGN }).collect();
     assert_eq!(checked(&chain, DEFAULT_STEPS).peak, 2048);
 }
 

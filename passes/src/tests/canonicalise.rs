@@ -4,8 +4,8 @@ use crate::canonicalise::{RULES, rewrite};
 use crate::testing::{Random, same};
 use tcc_ir::eval::evaluate;
 use tcc_ir::ops::{
-    Binary, BinaryKind, Bitcast, Broadcast, Cast, Compare, Concat, Constant, Pad, PadMode, Reshape, Select, Slice,
-    Transpose, Unary, UnaryKind,
+    Binary, BinaryKind, Bitcast, Broadcast, Cast, Compare, Concat, Constant, Pad, PadMode, Reshape, Select,
+    Slice, Transpose, Unary, UnaryKind,
 };
 use tcc_ir::{Cmp, DType, Dim, Graph, Loc, Op, Symbol, Tensor, Type, Value, ValueId};
 
@@ -259,8 +259,7 @@ fn fired(name: &str, dtype: DType, build: Build) -> Vec<&'static str> {
     after.verify().unwrap_or_else(|e| panic!("{name}: {e:?}"));
     for seed in 0..50 {
         let mut random = Random(seed);
-        let inputs: Vec<Value> =
-            (0..2).map(|_| random.tensor(dtype, vec![2, 1, 3]).into()).collect();
+        let inputs: Vec<Value> = (0..2).map(|_| random.tensor(dtype, vec![2, 1, 3]).into()).collect();
         let (a, b) = (evaluate(&before, &inputs).unwrap(), evaluate(&after, &inputs).unwrap());
         assert!(same(&a[0], &b[0]), "{name} on {inputs:?}: {a:?} became {b:?}");
     }

@@ -20,7 +20,8 @@ fn equal_chains_become_one_with_both_origins() {
     assert_eq!(g.n_nodes(), 3);
     assert_eq!(g.outputs()[0], g.outputs()[1]);
     assert_eq!(g.output_names(), ["a", "b"]);
-    let names: Vec<_> = g.nodes().last().unwrap().1.loc.sources().iter().map(|s| s.name.to_string()).collect();
+    let names: Vec<_> =
+        g.nodes().last().unwrap().1.loc.sources().iter().map(|s| s.name.to_string()).collect();
     assert_eq!(names, ["first", "second"]);
 }
 

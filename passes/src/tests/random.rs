@@ -11,7 +11,9 @@ fn check(n_cases: u64, change: &dyn Fn(&mut Graph)) {
     let mut evaluated = 0;
     for seed in 0..n_cases {
         let case = random_case(seed, 4 + seed as usize % 24);
-        case.graph.verify().unwrap_or_else(|e| panic!("seed {seed}: the generator made an invalid graph: {e:?}"));
+        case.graph
+            .verify()
+            .unwrap_or_else(|e| panic!("seed {seed}: the generator made an invalid graph: {e:?}"));
         let Ok(before) = evaluate(&case.graph, &case.inputs) else { continue };
         evaluated += 1;
         let mut graph = case.graph.clone();
