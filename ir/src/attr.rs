@@ -156,6 +156,9 @@ impl Attr {
         match self {
             Attr::Word(w) => Some(w),
             Attr::Name(n) => Some(n),
+            // Text can't tell a word from a symbol or an element type of that name.
+            Attr::Dim(d) => d.as_symbol().map(|s| &*s.name),
+            Attr::DType(d) => Some(d.name()),
             _ => None,
         }
     }

@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod op;
 pub mod ops;
 pub mod tensor;
+pub mod text;
 pub mod types;
 
 pub use diag::{Diagnostic, Loc};

@@ -4,6 +4,7 @@ use crate::attr::Attrs;
 use crate::graph::{Check, Graph, SymbolSource, ValueId};
 use crate::tensor::{Tensor, Value};
 use crate::types::{Cmp, DType, Dim, DimError, Shape, Symbol, TensorType, Type};
+use std::fmt;
 
 /// One operator: everything that tcc knows of it except how targets run it.
 pub trait OpDef: Attrs {
@@ -67,6 +68,16 @@ impl Arity {
     }
 }
 
+impl fmt::Display for Arity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.min, self.max) {
+            (min, max) if min == max => write!(f, "{min}"),
+            (min, usize::MAX) => write!(f, "{min} or more"),
+            (min, max) => write!(f, "{min} to {max}"),
+        }
+    }
+}
+
 /// What inference knows of an input.
 #[derive(Clone, Copy, Debug)]
 pub struct Fact<'a> {
@@ -96,23 +107,37 @@ impl Mismatch {
 
 /// Collects what inference of one node finds besides types: new symbols and run-time checks.
 #[derive(Debug)]
-pub struct InferCx {
+pub struct InferCx<'a> {
     /// Prefix of the graph's symbol names, and the id that the node's first output will have.
     prefix: String,
     first_output: ValueId,
+    /// Symbols whose names can't be given again.
+    taken: &'a [(Symbol, SymbolSource)],
     pub(crate) symbols: Vec<(Symbol, SymbolSource)>,
     pub(crate) checks: Vec<Check>,
 }
 
-impl InferCx {
+impl<'a> InferCx<'a> {
     pub fn new(prefix: &str, first_output: ValueId) -> Self {
-        InferCx { prefix: prefix.to_string(), first_output, symbols: Vec::new(), checks: Vec::new() }
+        InferCx {
+            prefix: prefix.to_string(),
+            first_output,
+            taken: &[],
+            symbols: Vec::new(),
+            checks: Vec::new(),
+        }
+    }
+
+    /// New symbols get names that `taken` doesn't have: ids are numbered anew when a graph is read from text.
+    pub fn avoiding(self, taken: &'a [(Symbol, SymbolSource)]) -> Self {
+        InferCx { taken, ..self }
     }
 
     /// A symbol for the extent of `axis` of the node's `output`: known only when the node has run.
     pub fn fresh_dim(&mut self, output: usize, axis: usize, lo: i64, hi: Option<i64>) -> Dim {
         let value = ValueId(self.first_output.0 + output as u32);
-        let symbol = Symbol::bounded(format!("{}v{}d{axis}", self.prefix, value.0), lo, hi);
+        let name = format!("{}v{}d{axis}", self.prefix, value.0);
+        let symbol = Symbol::bounded(crate::graph::fresh_name(self.taken, name), lo, hi);
         self.symbols.push((symbol.clone(), SymbolSource::Axis { value, axis }));
         Dim::symbol(symbol)
     }

@@ -25,6 +25,11 @@ impl Loc {
         Loc(Some(Arc::new([Source { name: name.into(), op: op.into() }])))
     }
 
+    /// None when there are none.
+    pub fn sources_of(sources: Vec<Source>) -> Loc {
+        Loc((!sources.is_empty()).then(|| sources.into()))
+    }
+
     pub fn sources(&self) -> &[Source] {
         self.0.as_deref().unwrap_or(&[])
     }

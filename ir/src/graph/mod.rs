@@ -8,14 +8,17 @@
 
 mod edit;
 mod order;
+mod renumber;
+mod stated;
 #[cfg(test)]
 mod tests;
 mod verify;
 
 pub use verify::Violation;
+pub(crate) use verify::compatible;
 
 use crate::diag::Loc;
-use crate::op::{Fact, InferCx, Mismatch};
+use crate::op::{Fact, Mismatch};
 use crate::ops::Op;
 use crate::tensor::Tensor;
 use crate::types::{Cmp, DType, Dim, Symbol, TensorType, Type};
@@ -151,37 +154,8 @@ impl Graph {
         loc: &Loc,
     ) -> Result<Vec<ValueId>, Mismatch> {
         let op = op.into();
-        if !op.arity().admits(inputs.len()) {
-            return Err(Mismatch::new(format!(
-                "{} takes {:?} inputs, not {}",
-                op.name(),
-                op.arity(),
-                inputs.len()
-            )));
-        }
-        let mut cx = InferCx::new(&self.prefix, ValueId(self.values.len() as u32));
-        let facts: Vec<Fact> = inputs.iter().map(|v| self.fact(*v)).collect();
-        let types = op.infer(&mut cx, &facts)?;
-        let elems = types.first().and_then(|ty| small_int(ty).and_then(|t| op.elems(&facts, t)));
-        let node = NodeId(self.nodes.len() as u32);
-        let outputs: Vec<ValueId> = types
-            .into_iter()
-            .enumerate()
-            .map(|(index, ty)| self.push_value(ty, None, Def::Output { node, index }))
-            .collect();
-        if let (Some(elems), Some(first)) = (elems, outputs.first()) {
-            self.values[first.0 as usize].elems = Some(elems);
-        }
-        self.symbols.append(&mut cx.symbols);
-        self.nodes.push(Some(Node {
-            op,
-            inputs: inputs.to_vec(),
-            outputs: outputs.clone(),
-            loc: loc.clone(),
-            checks: cx.checks,
-        }));
-        self.order.push(node);
-        Ok(outputs)
+        let found = self.infer(&op, inputs, ValueId(self.values.len() as u32))?;
+        Ok(self.push_node(op, inputs, loc, found))
     }
 
     /// As [`Graph::add`], for operators with one output.
@@ -299,7 +273,8 @@ impl Graph {
         let elems: Vec<Dim> = (0..n)
             .map(|index| {
                 let (lo, hi) = if unsigned { (0, None) } else { (i64::MIN / 4, None) };
-                let symbol = Symbol::bounded(format!("{}v{}e{index}", self.prefix, id.0), lo, hi);
+                let name = fresh_name(&self.symbols, format!("{}v{}e{index}", self.prefix, id.0));
+                let symbol = Symbol::bounded(name, lo, hi);
                 self.symbols.push((symbol.clone(), SymbolSource::Elem { value: id, index }));
                 Dim::symbol(symbol)
             })
@@ -318,8 +293,16 @@ impl Graph {
     }
 }
 
+/// `name`, made longer until no symbol has it.
+pub(crate) fn fresh_name(taken: &[(Symbol, SymbolSource)], mut name: String) -> String {
+    while taken.iter().any(|(s, _)| *s.name == *name) {
+        name.push('_');
+    }
+    name
+}
+
 /// The tensor type when it is one of integers or bool, static and small.
-fn small_int(ty: &Type) -> Option<&TensorType> {
+pub(crate) fn small_int(ty: &Type) -> Option<&TensorType> {
     let t = ty.as_tensor().filter(|t| t.dtype.is_int() || t.dtype == DType::Bool)?;
     let n = t.static_shape()?.into_iter().try_fold(1usize, usize::checked_mul)?;
     (n <= MAX_ELEMS).then_some(t)

@@ -77,7 +77,7 @@ impl Graph {
 }
 
 /// Same type, with no dim provably different.
-fn compatible(a: &Type, b: &Type) -> bool {
+pub(crate) fn compatible(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Tensor(a), Type::Tensor(b)) => {
             a.dtype == b.dtype

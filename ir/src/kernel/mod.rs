@@ -13,9 +13,11 @@
 //! guarded or wrapped in a `Check`.
 
 mod build;
+mod canonical;
 mod interp;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 pub use build::Builder;
 pub use interp::interpret;
@@ -145,6 +147,17 @@ pub enum AccOp {
 }
 
 impl AccOp {
+    pub const ALL: [AccOp; 8] = [
+        AccOp::Sum,
+        AccOp::Prod,
+        AccOp::Max,
+        AccOp::Min,
+        AccOp::ArgMax { last: false },
+        AccOp::ArgMax { last: true },
+        AccOp::ArgMin { last: false },
+        AccOp::ArgMin { last: true },
+    ];
+
     pub fn is_arg(self) -> bool {
         matches!(self, AccOp::ArgMax { .. } | AccOp::ArgMin { .. })
     }

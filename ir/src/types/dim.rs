@@ -563,7 +563,7 @@ impl fmt::Display for Dim {
 impl fmt::Display for Atom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Atom::Sym(s) => f.write_str(&s.name),
+            Atom::Sym(s) => f.write_str(&crate::text::symbol_name(&s.name)),
             Atom::FloorDiv(a, b) => write!(f, "floordiv({a}, {b})"),
             Atom::Min(a, b) => write!(f, "min({a}, {b})"),
             Atom::Max(a, b) => write!(f, "max({a}, {b})"),
