@@ -10,6 +10,8 @@ mod canonicalise;
 mod cse;
 mod dce;
 mod fold;
+mod fuse;
+pub mod kernels;
 pub mod pass;
 pub mod pipeline;
 pub mod plan;

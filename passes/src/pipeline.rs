@@ -4,7 +4,7 @@
 //! error that names the pass.
 
 use crate::pass::{Changed, Context, Options, Pass};
-use crate::{bind_dims, canonicalise, cse, dce, fold, registry, resolve_dims};
+use crate::{bind_dims, canonicalise, cse, dce, fold, fuse, registry, resolve_dims};
 use std::time::{Duration, Instant};
 use tcc_ir::diag::{Code, Diagnostic};
 use tcc_ir::graph::Violation;
@@ -19,6 +19,8 @@ pub fn default_pipeline() -> Pipeline {
         // at run time that is known before; operators are in their simplest form; no node computes what another one
         // does, and none is without use.
         .repeat(Phase::Canonical, &[fold::PASS, resolve_dims::PASS, canonicalise::PASS, cse::PASS, dce::PASS])
+        // Every operator with a loop nest is a kernel, and kernels are grouped.
+        .phase(Phase::Fused, &[fuse::KERNELS, fuse::PASS])
 }
 
 /// A state of the graph with rules of its own.

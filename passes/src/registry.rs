@@ -1,12 +1,11 @@
 //! Every pass there is. A new pass is one line here and one in `pipeline.rs`.
 
 use crate::pass::Pass;
-use crate::{bind_dims, canonicalise, cse, dce, fold, resolve_dims};
+use crate::{bind_dims, canonicalise, cse, dce, fold, fuse, resolve_dims};
 use tcc_ir::Diagnostic;
 use tcc_ir::diag::Code;
 
-pub const ALL: &[Pass] =
-    &[bind_dims::PASS, fold::PASS, resolve_dims::PASS, canonicalise::PASS, cse::PASS, dce::PASS];
+pub const ALL: &[Pass] = &[bind_dims::PASS, fold::PASS, resolve_dims::PASS, canonicalise::PASS, cse::PASS, dce::PASS, fuse::KERNELS, fuse::PASS];
 
 /// The pass of that name.
 ///

@@ -1,0 +1,285 @@
+//! Composition of kernels: substitution of a producer's value into a consumer, and of a consumer into a producer's
+//! store. Legality only; whether it pays is decided by the caller.
+
+use indexmap::IndexMap;
+use tcc_ir::DType;
+use tcc_ir::kernel::{AxisId, BufferId, BufferKind, Builder, ExprId, Kernel, Scalar, Stage, Store};
+
+/// A kernel whose input and output buffers stand for the caller's values `V`, in buffer order.
+#[derive(Clone, Debug)]
+pub struct Bound<V> {
+    pub kernel: Kernel,
+    pub inputs: Vec<V>,
+    pub outputs: Vec<V>,
+}
+
+impl<V: Copy + PartialEq> Bound<V> {
+    fn input_buffer(&self, value: V) -> Option<BufferId> {
+        let at = self.inputs.iter().position(|v| *v == value)?;
+        self.kernel.buffers_of(BufferKind::Input).nth(at).map(|(id, _)| id)
+    }
+
+    fn output_buffer(&self, value: V) -> Option<BufferId> {
+        let at = self.outputs.iter().position(|v| *v == value)?;
+        self.kernel.buffers_of(BufferKind::Output).nth(at).map(|(id, _)| id)
+    }
+}
+
+/// Whether the kernel is one stage that stores one value at each point of its axes, in order: a pure map.
+pub fn is_map(kernel: &Kernel) -> bool {
+    let [stage] = kernel.stages.as_slice() else { return false };
+    let [store] = stage.stores.as_slice() else { return false };
+    kernel.outer.is_empty()
+        && !kernel.serial
+        && stage.reduce.is_empty()
+        && store.update.is_none()
+        && store.guard.is_none()
+        && is_identity(kernel, &stage.axes, &store.index)
+        && kernel.buffers_of(BufferKind::Temp).next().is_none()
+}
+
+/// Whether `index` is the positions on `axes`, in order.
+fn is_identity(kernel: &Kernel, axes: &[AxisId], index: &[ExprId]) -> bool {
+    axes.len() == index.len()
+        && axes.iter().zip(index).all(|(a, i)| *kernel.expr(*i) == Scalar::Axis(*a))
+}
+
+/// Copies expressions of one kernel into another under construction.
+struct Copier<'k> {
+    from: &'k Kernel,
+    /// What buffers of `from` are in the new kernel.
+    buffers: IndexMap<BufferId, BufferId>,
+    /// What axes of `from` are in the new kernel.
+    axes: IndexMap<AxisId, ExprId>,
+    /// Loads of this buffer are replaced by what the closure of the caller gives.
+    replaced: Option<BufferId>,
+    /// Conjoined to every load.
+    guard: Option<ExprId>,
+    done: IndexMap<ExprId, ExprId>,
+}
+
+type Replace<'a> = &'a mut dyn FnMut(&mut Builder, &[ExprId], Option<ExprId>) -> ExprId;
+
+impl Copier<'_> {
+    fn expr(&mut self, b: &mut Builder, id: ExprId, replace: Replace) -> ExprId {
+        if let Some(done) = self.done.get(&id) {
+            return *done;
+        }
+        let from = self.from;
+        let scalar = match from.expr(id) {
+            Scalar::Axis(a) => return self.axes[a],
+            Scalar::Load { buffer, index, guard } => {
+                let index: Vec<ExprId> = index.iter().map(|e| self.expr(b, *e, replace)).collect();
+                let own = guard.map(|g| self.expr(b, g, replace));
+                let guard = b.all_of(own.into_iter().chain(self.guard));
+                if self.replaced == Some(*buffer) {
+                    let v = replace(b, &index, guard);
+                    self.done.insert(id, v);
+                    return v;
+                }
+                Scalar::Load { buffer: self.buffers[buffer], index, guard }
+            }
+            Scalar::Unary(kind, a) => Scalar::Unary(*kind, self.expr(b, *a, replace)),
+            Scalar::Binary(kind, x, y) => {
+                let (x, y) = (self.expr(b, *x, replace), self.expr(b, *y, replace));
+                let v = b.binary(*kind, x, y);
+                self.done.insert(id, v);
+                return v;
+            }
+            Scalar::Compare(cmp, x, y) => Scalar::Compare(*cmp, self.expr(b, *x, replace), self.expr(b, *y, replace)),
+            Scalar::Select(c, x, y) => {
+                let (c, x, y) = (self.expr(b, *c, replace), self.expr(b, *x, replace), self.expr(b, *y, replace));
+                Scalar::Select(c, x, y)
+            }
+            Scalar::Cast(to, a) => Scalar::Cast(*to, self.expr(b, *a, replace)),
+            Scalar::Bitcast(to, a) => Scalar::Bitcast(*to, self.expr(b, *a, replace)),
+            Scalar::Check { cond, value } => {
+                let mut cond = self.expr(b, *cond, replace);
+                // Where a guard keeps the value from being used, its check must not fail the run.
+                if let Some(g) = self.guard {
+                    let pass = b.unary(tcc_ir::ops::UnaryKind::Not, g);
+                    cond = b.expr(Scalar::Binary(tcc_ir::ops::BinaryKind::Or, pass, cond));
+                }
+                Scalar::Check { cond, value: self.expr(b, *value, replace) }
+            }
+            leaf @ (Scalar::Float(..) | Scalar::Int(..) | Scalar::Dim(_) | Scalar::Acc(_) | Scalar::AccBefore(_)) => leaf.clone(),
+        };
+        let v = b.expr(scalar);
+        self.done.insert(id, v);
+        v
+    }
+}
+
+/// A value of type `from` stored to a buffer of type `to` and read back.
+fn through(b: &mut Builder, v: ExprId, from: DType, to: DType) -> ExprId {
+    if from == to { v } else { b.cast(to, v) }
+}
+
+/// Substitutes the map `producer` into `consumer`, which reads its result `value`. Buffers of equal values become
+/// one. None when it isn't legal.
+pub fn inline_producer<V: Copy + PartialEq>(consumer: &Bound<V>, producer: &Bound<V>, value: V) -> Option<Bound<V>> {
+    if !is_map(&producer.kernel) || producer.outputs.as_slice() != [value] {
+        return None;
+    }
+    let replaced = consumer.input_buffer(value)?;
+    let mut b = Builder::new(joined(&producer.kernel.name, &consumer.kernel.name));
+    let mut inputs: Vec<V> = Vec::new();
+    let mut input_buffers: Vec<BufferId> = Vec::new();
+    let mut bind = |b: &mut Builder, from: &Bound<V>, skip: Option<BufferId>| -> IndexMap<BufferId, BufferId> {
+        let mut map = IndexMap::new();
+        for ((id, buffer), v) in from.kernel.buffers_of(BufferKind::Input).zip(&from.inputs) {
+            if Some(id) == skip {
+                continue;
+            }
+            let known = inputs.iter().position(|x| x == v).filter(|i| b.kernel().buffer(input_buffers[*i]).ty == buffer.ty);
+            let to = match known {
+                Some(i) => input_buffers[i],
+                None => {
+                    let to = b.input(&buffer.ty);
+                    inputs.push(*v);
+                    input_buffers.push(to);
+                    to
+                }
+            };
+            map.insert(id, to);
+        }
+        map
+    };
+    let producer_buffers = bind(&mut b, producer, None);
+    let mut consumer_buffers = bind(&mut b, consumer, Some(replaced));
+    for (i, buffer) in consumer.kernel.buffers.iter().enumerate().filter(|(_, buffer)| buffer.kind != BufferKind::Input) {
+        let to = b.buffer(buffer.kind, buffer.ty.clone());
+        consumer_buffers.insert(BufferId(i as u32), to);
+    }
+    let axes: IndexMap<AxisId, AxisId> =
+        consumer.kernel.axes.iter().enumerate().map(|(i, n)| (AxisId(i as u32), b.axis(n))).collect();
+    let positions: IndexMap<AxisId, ExprId> = axes.iter().map(|(old, new)| (*old, b.at(*new))).collect();
+
+    let source = &producer.kernel;
+    let [stage] = source.stages.as_slice() else { return None };
+    let store = &stage.stores[0];
+    let (from, to) = (source.dtype(stage, store.value), source.buffer(store.buffer).ty.dtype);
+    let mut replace = |b: &mut Builder, index: &[ExprId], guard: Option<ExprId>| {
+        let mut copier = Copier {
+            from: source,
+            buffers: producer_buffers.clone(),
+            axes: stage.axes.iter().copied().zip(index.iter().copied()).collect(),
+            replaced: None,
+            guard,
+            done: IndexMap::new(),
+        };
+        let v = copier.expr(b, store.value, &mut |_, _, _| unreachable!("nothing is replaced in a producer"));
+        let v = through(b, v, from, to);
+        match guard {
+            Some(g) => {
+                let zero = b.constant(to, 0.0);
+                b.select(g, v, zero)
+            }
+            None => v,
+        }
+    };
+    let rename = |list: &[AxisId]| list.iter().map(|a| axes[a]).collect::<Vec<_>>();
+    for stage in &consumer.kernel.stages {
+        // Accumulators are the stage's own: expressions that mention them aren't shared with other stages.
+        let mut copier = Copier {
+            from: &consumer.kernel,
+            buffers: consumer_buffers.clone(),
+            axes: positions.clone(),
+            replaced: Some(replaced),
+            guard: None,
+            done: IndexMap::new(),
+        };
+        let mut next = Stage { axes: rename(&stage.axes), reduce: rename(&stage.reduce), scan: stage.scan, ..Stage::default() };
+        for acc in &stage.accs {
+            let mut acc = acc.clone();
+            acc.value = copier.expr(&mut b, acc.value, &mut replace);
+            next.accs.push(acc);
+        }
+        for store in &stage.stores {
+            next.stores.push(Store {
+                buffer: consumer_buffers[&store.buffer],
+                index: store.index.iter().map(|e| copier.expr(&mut b, *e, &mut replace)).collect(),
+                value: copier.expr(&mut b, store.value, &mut replace),
+                update: store.update,
+                guard: store.guard.map(|g| copier.expr(&mut b, g, &mut replace)),
+            });
+        }
+        b.stage(next);
+    }
+    let kernel = b.kernel_mut();
+    (kernel.outer, kernel.serial) = (rename(&consumer.kernel.outer), consumer.kernel.serial);
+    Some(Bound { kernel: b.finish(), inputs, outputs: consumer.outputs.clone() })
+}
+
+/// Puts the map `consumer`, which reads the result `value` of `producer` at its own position, into the store of
+/// `producer`; `value` itself is no longer written. None when it isn't legal.
+pub fn append_consumer<V: Copy + PartialEq>(producer: &Bound<V>, consumer: &Bound<V>, value: V) -> Option<Bound<V>> {
+    let old = producer.output_buffer(value)?;
+    let reads = consumer.input_buffer(value)?;
+    if !is_map(&consumer.kernel) || producer.outputs.len() != 1 || producer.kernel.serial {
+        return None;
+    }
+    let map = &consumer.kernel.stages[0];
+    // Every load of the value is at the consumer's own position, unguarded, and both have one shape.
+    let same_place = consumer.kernel.exprs.iter().all(|e| match e {
+        Scalar::Load { buffer, index, guard } if *buffer == reads => guard.is_none() && is_identity(&consumer.kernel, &map.axes, index),
+        _ => true,
+    });
+    let target = map.stores[0].buffer;
+    if !same_place || producer.kernel.buffer(old).ty.shape != consumer.kernel.buffer(target).ty.shape {
+        return None;
+    }
+    // One store writes the value, and nothing reads it back.
+    let writes: usize = producer.kernel.stages.iter().flat_map(|s| &s.stores).filter(|s| s.buffer == old).count();
+    let plain = |s: &Store| s.update.is_none() && s.guard.is_none();
+    let reread = producer.kernel.exprs.iter().any(|e| matches!(e, Scalar::Load { buffer, .. } if *buffer == old));
+    if writes != 1 || reread || !producer.kernel.stages.iter().flat_map(|s| &s.stores).filter(|s| s.buffer == old).all(plain) {
+        return None;
+    }
+    let dtype = producer.kernel.buffer(old).ty.dtype;
+    let mut kernel = producer.kernel.clone();
+    kernel.name = joined(&producer.kernel.name, &consumer.kernel.name);
+    kernel.buffers[old.0 as usize].ty = consumer.kernel.buffer(target).ty.clone();
+    let mut b = Builder::resume(kernel);
+    let mut inputs = producer.inputs.clone();
+    let mut buffers = IndexMap::new();
+    for ((id, buffer), v) in consumer.kernel.buffers_of(BufferKind::Input).zip(&consumer.inputs) {
+        if id == reads {
+            continue;
+        }
+        let known = inputs
+            .iter()
+            .position(|x| x == v)
+            .and_then(|i| b.kernel().buffers_of(BufferKind::Input).nth(i).map(|(id, _)| id))
+            .filter(|id| b.kernel().buffer(*id).ty == buffer.ty);
+        let to = known.unwrap_or_else(|| {
+            inputs.push(*v);
+            b.input(&buffer.ty)
+        });
+        buffers.insert(id, to);
+    }
+    let at = producer.kernel.stages.iter().position(|s| s.stores.iter().any(|s| s.buffer == old))?;
+    let which = producer.kernel.stages[at].stores.iter().position(|s| s.buffer == old)?;
+    let stage = &producer.kernel.stages[at];
+    let store = &stage.stores[which];
+    let from = producer.kernel.dtype(stage, store.value);
+    let stored = through(&mut b, store.value, from, dtype);
+    let mut copier = Copier {
+        from: &consumer.kernel,
+        buffers,
+        axes: map.axes.iter().copied().zip(store.index.iter().copied()).collect(),
+        replaced: Some(reads),
+        guard: None,
+        done: IndexMap::new(),
+    };
+    let v = copier.expr(&mut b, map.stores[0].value, &mut |_, _, _| stored);
+    b.kernel_mut().stages[at].stores[which].value = v;
+    Some(Bound { kernel: b.finish(), inputs, outputs: consumer.outputs.clone() })
+}
+
+/// Name of a fused kernel: its parts, shortened when there are many.
+fn joined(a: &str, b: &str) -> String {
+    const MAX: usize = 48;
+    let name = format!("{a}_{b}");
+    if name.len() <= MAX { name } else { format!("{}_{}", &a[..a.len().min(MAX - 4)].trim_end_matches(".."), "..") }
+}
