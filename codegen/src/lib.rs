@@ -11,6 +11,7 @@ pub mod lower;
 pub mod machine;
 pub mod mlir;
 pub mod parallel;
+pub mod program;
 pub mod target;
 
 pub use compile::{Artifacts, Emit, OptLevel, Options, compile_in, compile_module};

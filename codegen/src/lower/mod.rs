@@ -4,6 +4,10 @@
 //! nests; schedules for special kernel classes are asked first (see `crate::schedule`).
 
 mod access;
+mod collapse;
+mod contract;
+#[cfg(test)]
+mod contract_tests;
 mod emitter;
 mod math;
 mod nest;
@@ -38,17 +42,23 @@ const TILE: i64 = 4096;
 
 /// Lowers a kernel for a CPU target. `name` becomes the symbol.
 pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
-    let (mut e, scratch) = Emitter::new(kernel, target);
+    let kernel = &collapse::collapse(kernel);
+    let (mut e, temps) = Emitter::new(kernel, target);
     let (begin, end) =
         (writer::Val::named("%begin", writer::Ty::Index), writer::Val::named("%end", writer::Ty::Index));
+    let mut scratch = temps.clone();
+    let contract = contract::Contract::of(kernel, target);
     let split = Split::of(kernel);
-    let tiles = split.tiles(kernel);
+    let tiles = contract.as_ref().map_or_else(|| split.tiles(kernel), |c| c.tiles(kernel));
     e.for_loop((&begin, &end), 1, &[], |e, tile, _| {
-        split.enter(e, &tile, &mut |e, fixed| {
-            for stage in &kernel.stages {
-                e.stage(stage, fixed);
-            }
-        });
+        match &contract {
+            Some(c) => scratch = c.write(e, &tile, &temps),
+            None => split.enter(e, &tile, &mut |e, fixed| {
+                for stage in &kernel.stages {
+                    e.stage(stage, fixed);
+                }
+            }),
+        }
         vec![]
     });
     let buffers =

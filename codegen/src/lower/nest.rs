@@ -332,7 +332,7 @@ impl Emitter<'_> {
         at.unwrap_or_else(|| self.w.int(super::scalar::INDEX, 0))
     }
 
-    fn stores(&mut self, stage: &Stage) {
+    pub fn stores(&mut self, stage: &Stage) {
         for store in &stage.stores {
             let guard = store.guard.map(|g| self.eval(stage, g));
             let at = self.position(stage, store.buffer, &store.index);

@@ -150,6 +150,27 @@ impl Writer {
         Loop { iv, carried: inside, result }
     }
 
+    /// As [`Writer::open_for`], carrying vectors of one type, which go by their names.
+    pub fn open_vector_for(&mut self, (lo, hi, step): (&Val, &Val, &Val), inits: &[String], vector: &str) -> VectorLoop {
+        let iv = Val { name: self.fresh().into(), ty: Ty::Index };
+        let carried: Vec<String> = inits.iter().map(|_| self.fresh()).collect();
+        let result = self.fresh();
+        let pairs = join(carried.iter().zip(inits).map(|(a, b)| format!("{a} = {b}")));
+        let types = join(inits.iter().map(|_| vector));
+        let head = head(&result, inits.len());
+        self.line(format_args!("{head} = scf.for {iv} = {lo} to {hi} step {step} iter_args({pairs}) -> ({types}) {{"));
+        self.depth += 1;
+        VectorLoop { iv, carried, result }
+    }
+
+    pub fn close_vector_for(&mut self, open: VectorLoop, next: &[String], vector: &str) -> Vec<String> {
+        self.line(format_args!("scf.yield {} : {}", join(next), join(next.iter().map(|_| vector))));
+        self.depth -= 1;
+        self.line("}");
+        let n = next.len();
+        (0..n).map(|i| if n == 1 { open.result.clone() } else { format!("{}#{i}", open.result) }).collect()
+    }
+
     /// Ends a loop with the carried values of the next iteration. Gives the final ones.
     pub fn close_for(&mut self, open: Loop, next: &[Val]) -> Vec<Val> {
         debug_assert_eq!(next.len(), open.carried.len());
@@ -196,6 +217,13 @@ impl Writer {
         self.depth += 1;
     }
 
+    /// Goes on with `} else {`.
+    pub fn open_else(&mut self) {
+        self.depth -= 1;
+        self.line("} else {");
+        self.depth += 1;
+    }
+
     pub fn close_if(&mut self) {
         self.depth -= 1;
         self.line("}");
@@ -218,6 +246,13 @@ impl Writer {
 pub struct Loop {
     pub iv: Val,
     pub carried: Vec<Val>,
+    result: String,
+}
+
+/// An open loop that carries vectors.
+pub struct VectorLoop {
+    pub iv: Val,
+    pub carried: Vec<String>,
     result: String,
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// A buffer argument of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer {
     /// Element type as MLIR writes it: `f32`, `i8`, `bf16`... bool is `i8`.
     pub element: String,

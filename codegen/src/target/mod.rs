@@ -34,6 +34,20 @@ pub enum Arch {
     Nvptx,
 }
 
+impl Arch {
+    /// The name that Rust's `std::env::consts::ARCH` has for it, which packages carry.
+    pub fn rust_name(self) -> &'static str {
+        match self {
+            Arch::X86_64 => "x86_64",
+            Arch::Aarch64 => "aarch64",
+            Arch::Riscv64 => "riscv64",
+            Arch::Wasm32 => "wasm32",
+            Arch::Thumb => "arm",
+            Arch::Nvptx => "nvptx64",
+        }
+    }
+}
+
 /// What the target does in an instruction; where it says `false`, LLVM would call a library routine, so
 /// lowering has to expand the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,111 @@
+//! Matrix products and convolutions, as operators of a graph, against the kernel interpreter.
+
+use super::tests::agree;
+use tcc_ir::kernel::Kernel;
+use tcc_ir::ops::{Contract, Conv, ConvTranspose};
+use tcc_ir::{DType, Dim, Graph, Loc, Op, Symbol, Tensor, Type};
+
+/// The kernel of one operator.
+fn kernel_of(op: impl Into<Op>, types: &[Type]) -> Kernel {
+    let mut g = Graph::new("g");
+    let ins: Vec<_> = types.iter().enumerate().map(|(i, t)| g.add_input(format!("x{i}"), t.clone())).collect();
+    g.add(op, &ins, &Loc::default()).expect("types fit");
+    let (_, node) = g.nodes().next().expect("one node");
+    tcc_passes::kernels::describe(&g, node).expect("a kernel")
+}
+
+fn values(dtype: DType, shape: &[usize], seed: usize) -> Tensor {
+    let n: usize = shape.iter().product();
+    let ints = (0..n).map(|i| ((i * 31 + seed * 17) % 19) as i128 - 9);
+    if dtype.is_float() {
+        Tensor::from_floats(dtype, shape.to_vec(), ints.map(|v| v as f64 * 0.125))
+    } else {
+        Tensor::from_ints(dtype, shape.to_vec(), ints)
+    }
+}
+
+fn none(_: &Symbol) -> Option<i64> {
+    None
+}
+
+fn check(op: impl Into<Op>, dtype: DType, shapes: &[&[usize]]) {
+    let types: Vec<Type> = shapes.iter().map(|s| Type::tensor(dtype, s.iter().copied())).collect();
+    let inputs: Vec<Tensor> = shapes.iter().enumerate().map(|(i, s)| values(dtype, s, i)).collect();
+    agree(&kernel_of(op, &types), &none, &inputs, if dtype == DType::F16 { 2e-3 } else { 1e-5 });
+}
+
+fn matmul(out: DType) -> Contract {
+    Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![1], rhs: vec![0], out }
+}
+
+#[test]
+fn matrix_products_of_odd_sizes_agree() {
+    for (m, k, n) in [(1, 1, 1), (4, 4, 8), (5, 7, 9), (6, 16, 16), (13, 33, 47), (7, 300, 17), (64, 5, 130)] {
+        for dtype in [DType::F32, DType::F64, DType::I32, DType::F16] {
+            check(matmul(dtype), dtype, &[&[m, k], &[k, n]]);
+        }
+    }
+    for (m, k, n) in [(0, 4, 8), (6, 0, 16), (6, 4, 0)] {
+        check(matmul(DType::F32), DType::F32, &[&[m, k], &[k, n]]);
+    }
+}
+
+#[test]
+fn batched_and_transposed_products_agree() {
+    let batched = Contract { lhs_batch: vec![0, 1], rhs_batch: vec![0, 1], lhs: vec![3], rhs: vec![2], out: DType::F32 };
+    check(batched, DType::F32, &[&[2, 3, 7, 9], &[2, 3, 9, 20]]);
+    let transposed = Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![0], rhs: vec![1], out: DType::F32 };
+    check(transposed, DType::F32, &[&[33, 10], &[40, 33]]);
+    let two = Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![1, 2], rhs: vec![0, 1], out: DType::F32 };
+    check(two, DType::F32, &[&[9, 3, 5], &[3, 5, 24]]);
+    let rank4 = Contract { lhs_batch: vec![0], rhs_batch: vec![0], lhs: vec![2], rhs: vec![3], out: DType::F32 };
+    check(rank4, DType::F32, &[&[2, 10, 8], &[2, 5, 6, 8]]);
+}
+
+#[test]
+fn symbolic_products_agree() {
+    let dim = |n: &str| Dim::from(Symbol::new(n));
+    let types = [Type::tensor(DType::F32, [dim("m"), dim("k")]), Type::tensor(DType::F32, [dim("k"), dim("n")])];
+    let k = kernel_of(matmul(DType::F32), &types);
+    for (m, kk, n) in [(1usize, 1usize, 1usize), (7, 19, 33), (6, 0, 5), (0, 3, 3), (100, 64, 16)] {
+        let env = move |s: &Symbol| Some(match &*s.name { "m" => m, "k" => kk, _ => n } as i64);
+        agree(&k, &env, &[values(DType::F32, &[m, kk], 0), values(DType::F32, &[kk, n], 1)], 1e-5);
+    }
+}
+
+fn conv(strides: [usize; 2], dilations: [usize; 2], before: [i64; 2], after: [i64; 2], groups: usize) -> Conv {
+    Conv {
+        strides: strides.to_vec(),
+        dilations: dilations.to_vec(),
+        pads_before: before.map(Dim::from).to_vec(),
+        pads_after: after.map(Dim::from).to_vec(),
+        groups,
+    }
+}
+
+#[test]
+fn convolutions_agree() {
+    let f = DType::F32;
+    check(conv([1, 1], [1, 1], [0, 0], [0, 0], 1), f, &[&[1, 8, 7, 9], &[16, 8, 1, 1]]);
+    check(conv([1, 1], [1, 1], [1, 1], [1, 1], 1), f, &[&[2, 3, 7, 9], &[10, 3, 3, 3]]);
+    check(conv([2, 2], [1, 1], [3, 3], [3, 3], 1), f, &[&[1, 3, 20, 21], &[8, 3, 7, 7]]);
+    check(conv([2, 1], [2, 3], [1, 0], [0, 2], 1), f, &[&[1, 4, 12, 13], &[5, 4, 3, 2]]);
+    check(conv([1, 1], [1, 1], [1, 1], [1, 1], 4), f, &[&[1, 8, 6, 6], &[24, 2, 3, 3]]);
+    check(conv([1, 2], [1, 1], [1, 1], [1, 1], 6), f, &[&[2, 6, 9, 70], &[6, 1, 3, 3]]);
+    check(conv([1, 1], [1, 1], [-1, 0], [0, -1], 1), f, &[&[1, 2, 6, 6], &[4, 2, 3, 3]]);
+}
+
+#[test]
+fn transposed_convolutions_agree() {
+    for (stride, groups, padding) in [(1, 1, 0), (2, 1, 1), (3, 2, 0)] {
+        let op = ConvTranspose {
+            strides: vec![stride; 2],
+            dilations: vec![1, 2],
+            pads_before: vec![1.into(), 0.into()],
+            pads_after: vec![0.into(), 1.into()],
+            output_padding: vec![padding; 2],
+            groups,
+        };
+        check(op, DType::F32, &[&[2, 4, 5, 6], &[4, 6 / groups, 3, 2]]);
+    }
+}
