@@ -89,6 +89,12 @@ impl Graph {
         }
     }
 
+    /// Adds sources to a node's location.
+    pub fn add_loc(&mut self, id: NodeId, loc: &Loc) {
+        let node = self.nodes[id.0 as usize].as_mut().expect("a live node");
+        node.loc = node.loc.merge(loc);
+    }
+
     /// Replaces symbols by dims in every type, attribute, check and region (`--dim N=4`).
     pub fn substitute_symbols(&mut self, f: &dyn Fn(&Symbol) -> Option<Dim>) {
         self.symbols.retain(|(s, _)| f(s).is_none());

@@ -1,0 +1,95 @@
+//! Graphs of kernels to programs of the runtime: blocks of steps, placed values, and the kernels' machine code.
+
+mod builtins;
+mod control;
+mod exprs;
+mod values;
+mod walk;
+mod weights;
+
+use crate::error::Error;
+use crate::lower::{Lowered, lower};
+use crate::parallel::compile_image;
+use crate::target::Target;
+use crate::{Emit, Options};
+use indexmap::IndexMap;
+use tcc_ir::Graph;
+use tcc_ir::diag::Diagnostics;
+use tcc_runtime::package::{Code, CodeFormat, Kernel, Manifest};
+pub use weights::Weights;
+
+/// A compiled model, ready to be written as a package.
+pub struct Program {
+    pub manifest: Manifest,
+    /// Machine code of the one section.
+    pub code: Vec<u8>,
+    pub weights: Weights,
+    /// MLIR text of the modules, in order.
+    pub modules: Vec<String>,
+}
+
+/// Why a graph couldn't be compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The target or the runtime lacks something that the model needs: all of it.
+    #[error("{0}")]
+    Unsupported(Diagnostics),
+    #[error(transparent)]
+    Codegen(#[from] Error),
+}
+
+/// Kernels in one module: enough to share what a module costs, few enough to keep several threads busy.
+const KERNELS_PER_MODULE: usize = 12;
+
+/// Compiles a graph in the fused phase for a CPU target.
+pub fn compile(graph: &Graph, target: &Target, options: &Options<'_>, threads: usize) -> Result<Program, CompileError> {
+    let mut kernels = Kernels { target, known: IndexMap::new(), list: Vec::new() };
+    let (mut manifest, weights) = walk::walk(graph, &mut kernels).map_err(CompileError::Unsupported)?;
+    let modules: Vec<String> = kernels
+        .list
+        .chunks(KERNELS_PER_MODULE)
+        .map(|chunk| {
+            let functions: Vec<_> = chunk.iter().map(|(lowered, _)| lowered.function.clone()).collect();
+            crate::mlir::module_text("", &functions, target.index_bits)
+        })
+        .collect();
+    let options = Options { emit: &[Emit::Image], ..*options };
+    let image = compile_image(&modules, target, &options, threads)?;
+    manifest.kernels = kernels
+        .list
+        .iter()
+        .map(|(lowered, source)| Kernel { name: lowered.function.name.clone(), source: source.clone(), serial: lowered.serial })
+        .collect();
+    manifest.sections = vec![Code {
+        target: target.name.clone(),
+        arch: target.arch.rust_name().to_string(),
+        format: CodeFormat::Flat,
+        cpu_features: target.required_features().into_iter().map(str::to_string).collect(),
+        offset: 0,
+        len: 0,
+        entries: kernels.list.iter().map(|(lowered, _)| image.entries[&lowered.function.name]).collect(),
+    }];
+    Ok(Program { manifest, code: image.bytes, weights, modules })
+}
+
+/// The kernels of a program, equal ones once.
+pub struct Kernels<'a> {
+    target: &'a Target,
+    known: IndexMap<(String, Vec<crate::mlir::Buffer>, bool), usize>,
+    list: Vec<(Lowered, String)>,
+}
+
+impl Kernels<'_> {
+    /// Lowers a kernel; gives its number and how to call it. Kernels with the same text are one.
+    pub fn add(&mut self, kernel: &tcc_ir::kernel::Kernel, source: &str) -> (usize, Lowered) {
+        let plain: String = kernel.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let name = format!("k{}_{plain}", self.list.len());
+        let lowered = lower(kernel, &name, self.target);
+        let key = (lowered.function.body.clone(), lowered.function.buffers.clone(), lowered.serial);
+        let id = *self.known.entry(key).or_insert_with(|| {
+            self.list.push((lowered.clone(), source.to_string()));
+            self.list.len() - 1
+        });
+        (id, lowered)
+    }
+}
