@@ -82,7 +82,11 @@ fn group(graph: &mut Graph, _cx: &Context) -> Result<Changed, Diagnostic> {
 }
 
 /// A producer of `id` that can be composed with it, and the result.
-fn absorb_one(graph: &Graph, id: NodeId, uses: &IndexMap<ValueId, usize>) -> Option<(NodeId, Bound<ValueId>)> {
+fn absorb_one(
+    graph: &Graph,
+    id: NodeId,
+    uses: &IndexMap<ValueId, usize>,
+) -> Option<(NodeId, Bound<ValueId>)> {
     let consumer = bound(graph, id)?;
     consumer.inputs.iter().find_map(|value| {
         let (from, _) = graph.producer(*value)?;
@@ -91,7 +95,10 @@ fn absorb_one(graph: &Graph, id: NodeId, uses: &IndexMap<ValueId, usize>) -> Opt
             return None;
         }
         let single = uses[value] == 1;
-        let composed = if is_map(&producer.kernel) && (single || is_cheap(&producer)) && !multiplies_work(&consumer, &producer, *value) {
+        let composed = if is_map(&producer.kernel)
+            && (single || is_cheap(&producer))
+            && !multiplies_work(&consumer, &producer, *value)
+        {
             inline_producer(&consumer, &producer, *value)
         } else if single {
             append_consumer(&producer, &consumer, *value)
@@ -105,7 +112,11 @@ fn absorb_one(graph: &Graph, id: NodeId, uses: &IndexMap<ValueId, usize>) -> Opt
 fn bound(graph: &Graph, id: NodeId) -> Option<Bound<ValueId>> {
     let node = graph.node(id);
     match &node.op {
-        Op::KernelOp(op) => Some(Bound { kernel: op.kernel.clone(), inputs: node.inputs.clone(), outputs: node.outputs.clone() }),
+        Op::KernelOp(op) => Some(Bound {
+            kernel: op.kernel.clone(),
+            inputs: node.inputs.clone(),
+            outputs: node.outputs.clone(),
+        }),
         _ => None,
     }
 }
@@ -113,7 +124,11 @@ fn bound(graph: &Graph, id: NodeId) -> Option<Bound<ValueId>> {
 /// A map that is no more work than the load that it replaces: index arithmetic and constants.
 fn is_cheap(producer: &Bound<ValueId>) -> bool {
     let loads = producer.kernel.exprs.iter().filter(|e| matches!(e, Scalar::Load { .. })).count();
-    let work = producer.kernel.exprs.iter().any(|e| matches!(e, Scalar::Unary(..) | Scalar::Select(..) | Scalar::Check { .. }));
+    let work = producer
+        .kernel
+        .exprs
+        .iter()
+        .any(|e| matches!(e, Scalar::Unary(..) | Scalar::Select(..) | Scalar::Check { .. }));
     loads <= 1 && !work && producer.kernel.exprs.len() <= 12
 }
 
@@ -121,9 +136,18 @@ fn is_cheap(producer: &Bound<ValueId>) -> bool {
 /// load of `value` doesn't run along, or loads it more than once.
 fn multiplies_work(consumer: &Bound<ValueId>, producer: &Bound<ValueId>, value: ValueId) -> bool {
     let kernel = &consumer.kernel;
-    let trivial = !producer.kernel.exprs.iter().any(|e| matches!(e, Scalar::Unary(..) | Scalar::Select(..) | Scalar::Check { .. } | Scalar::Load { guard: Some(_), .. }));
+    let trivial = !producer.kernel.exprs.iter().any(|e| {
+        matches!(
+            e,
+            Scalar::Unary(..)
+                | Scalar::Select(..)
+                | Scalar::Check { .. }
+                | Scalar::Load { guard: Some(_), .. }
+        )
+    });
     let at = consumer.inputs.iter().position(|v| *v == value);
-    let buffer = at.and_then(|at| kernel.buffers_of(tcc_ir::kernel::BufferKind::Input).nth(at)).map(|(id, _)| id);
+    let buffer =
+        at.and_then(|at| kernel.buffers_of(tcc_ir::kernel::BufferKind::Input).nth(at)).map(|(id, _)| id);
     let loads: Vec<_> = kernel
         .exprs
         .iter()
@@ -134,14 +158,23 @@ fn multiplies_work(consumer: &Bound<ValueId>, producer: &Bound<ValueId>, value: 
         .collect();
     // A contraction's operands are packed or streamed by its schedule: only index arithmetic may go into them.
     let contracts = kernel.stages.iter().any(|s| {
-        s.accs.iter().any(|a| matches!(kernel.expr(a.value), Scalar::Binary(tcc_ir::ops::BinaryKind::Mul, ..)))
+        s.accs
+            .iter()
+            .any(|a| matches!(kernel.expr(a.value), Scalar::Binary(tcc_ir::ops::BinaryKind::Mul, ..)))
     });
     if contracts {
         return !(trivial && arithmetic_free(producer));
     }
     let elements = producer.kernel.buffer(producer.kernel.stages[0].stores[0].buffer).ty.n_elements();
     loads.iter().any(|index| {
-        let points = tcc_ir::Dim::product(kernel.stages.iter().flat_map(|s| s.axes.iter().chain(&s.reduce)).chain(&kernel.outer).map(|a| kernel.extent(*a).clone()));
+        let points = tcc_ir::Dim::product(
+            kernel
+                .stages
+                .iter()
+                .flat_map(|s| s.axes.iter().chain(&s.reduce))
+                .chain(&kernel.outer)
+                .map(|a| kernel.extent(*a).clone()),
+        );
         let _ = index;
         kernel.stages.len() == 1 && points != elements && !trivial
     }) || (loads.len() > 1 && !trivial)

@@ -5,7 +5,16 @@ use crate::{bind_dims, canonicalise, cse, dce, fold, fuse, resolve_dims};
 use tcc_ir::Diagnostic;
 use tcc_ir::diag::Code;
 
-pub const ALL: &[Pass] = &[bind_dims::PASS, fold::PASS, resolve_dims::PASS, canonicalise::PASS, cse::PASS, dce::PASS, fuse::KERNELS, fuse::PASS];
+pub const ALL: &[Pass] = &[
+    bind_dims::PASS,
+    fold::PASS,
+    resolve_dims::PASS,
+    canonicalise::PASS,
+    cse::PASS,
+    dce::PASS,
+    fuse::KERNELS,
+    fuse::PASS,
+];
 
 /// The pass of that name.
 ///

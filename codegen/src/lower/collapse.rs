@@ -41,7 +41,11 @@ fn rebuild(kernel: &Kernel, shapes: Kernel, keep: &dyn Fn(AxisId) -> bool, how: 
             Scalar::Cast(to, x) => b.expr(Scalar::Cast(*to, at(x))),
             Scalar::Bitcast(to, x) => b.expr(Scalar::Bitcast(*to, at(x))),
             Scalar::Check { cond, value } => b.expr(Scalar::Check { cond: at(cond), value: at(value) }),
-            leaf @ (Scalar::Float(..) | Scalar::Int(..) | Scalar::Dim(_) | Scalar::Acc(_) | Scalar::AccBefore(_)) => b.expr(leaf.clone()),
+            leaf @ (Scalar::Float(..)
+            | Scalar::Int(..)
+            | Scalar::Dim(_)
+            | Scalar::Acc(_)
+            | Scalar::AccBefore(_)) => b.expr(leaf.clone()),
         };
         done.push(new);
     }
@@ -80,7 +84,8 @@ impl Rebuild for Units<'_> {
 
 /// Without axes and extents of one. A scan keeps its axis: it is what the stores run along.
 fn drop_units(kernel: &Kernel) -> Kernel {
-    let scanned: IndexSet<AxisId> = kernel.stages.iter().filter(|s| s.scan).flat_map(|s| s.reduce.clone()).collect();
+    let scanned: IndexSet<AxisId> =
+        kernel.stages.iter().filter(|s| s.scan).flat_map(|s| s.reduce.clone()).collect();
     // An index that is checked is evaluated for the check, whatever the place.
     let checked = kernel.exprs.iter().any(|e| matches!(e, Scalar::Check { .. }));
     if !scanned.is_empty() || checked {
@@ -148,7 +153,10 @@ fn pair_places(kernel: &Kernel, first: AxisId, second: AxisId) -> Option<Vec<(Bu
     for (buffer, index) in &accesses {
         let at = index.iter().position(|e| is(e, first));
         match at {
-            Some(p) if index.get(p + 1).is_some_and(|e| is(e, second)) && kernel.buffer(*buffer).ty.shape[p + 1] == *kernel.extent(second) => {
+            Some(p)
+                if index.get(p + 1).is_some_and(|e| is(e, second))
+                    && kernel.buffer(*buffer).ty.shape[p + 1] == *kernel.extent(second) =>
+            {
                 let others = index.iter().filter(|e| is(e, first) || is(e, second)).count();
                 if others != 2 || places.iter().any(|(id, q)| id == buffer && *q != p) {
                     return None;
@@ -173,7 +181,10 @@ fn pair_places(kernel: &Kernel, first: AxisId, second: AxisId) -> Option<Vec<(Bu
         Scalar::Load { guard, .. } => guard.iter().any(direct),
         _ => kernel.operands(ExprId(i as u32)).iter().any(direct),
     });
-    let stored = kernel.stages.iter().any(|s| s.accs.iter().any(|a| direct(&a.value)) || s.stores.iter().any(|st| direct(&st.value) || st.guard.iter().any(direct)));
+    let stored = kernel.stages.iter().any(|s| {
+        s.accs.iter().any(|a| direct(&a.value))
+            || s.stores.iter().any(|st| direct(&st.value) || st.guard.iter().any(direct))
+    });
     // Both in the same lists everywhere, side by side.
     let lists = kernel.stages.iter().flat_map(|s| [&s.axes, &s.reduce]).chain([&kernel.outer]);
     let together = lists.into_iter().all(|list| {

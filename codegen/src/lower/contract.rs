@@ -55,19 +55,29 @@ impl Contract {
         let [stage] = kernel.stages.as_slice() else { return None };
         let [acc] = stage.accs.as_slice() else { return None };
         let plain = stage.stores.iter().all(|s| s.update.is_none() && s.guard.is_none());
-        if !kernel.outer.is_empty() || kernel.serial || stage.scan || acc.op != AccOp::Sum || !plain || target.vector_bits == 0 {
+        if !kernel.outer.is_empty()
+            || kernel.serial
+            || stage.scan
+            || acc.op != AccOp::Sum
+            || !plain
+            || target.vector_bits == 0
+        {
             return None;
         }
-        if !matches!(acc.dtype, DType::F32 | DType::F64 | DType::I32) || kernel.dtype(stage, acc.value) != acc.dtype {
+        if !matches!(acc.dtype, DType::F32 | DType::F64 | DType::I32)
+            || kernel.dtype(stage, acc.value) != acc.dtype
+        {
             return None;
         }
         let Scalar::Binary(BinaryKind::Mul, x, y) = kernel.expr(acc.value) else { return None };
         let last = *stage.axes.last()?;
         let (rows, columns) = if depends(kernel, *y, last) { (*x, *y) } else { (*y, *x) };
         let side = |a: &AxisId| (depends(kernel, rows, *a), depends(kernel, columns, *a));
-        let of = |want: (bool, bool)| stage.axes.iter().copied().filter(|a| side(a) == want).collect::<Vec<_>>();
+        let of =
+            |want: (bool, bool)| stage.axes.iter().copied().filter(|a| side(a) == want).collect::<Vec<_>>();
         let (m, n) = (of((true, false)), of((false, true)));
-        let batch: Vec<AxisId> = stage.axes.iter().copied().filter(|a| !m.contains(a) && !n.contains(a)).collect();
+        let batch: Vec<AxisId> =
+            stage.axes.iter().copied().filter(|a| !m.contains(a) && !n.contains(a)).collect();
         let k = stage.reduce.clone();
         // The columns must be the contiguous axes of the result, all of them after any other.
         let tail = &stage.axes[stage.axes.len() - n.len()..];
@@ -81,7 +91,9 @@ impl Contract {
         let machine = Machine::of(target);
         let lanes = i64::from(machine.lanes(acc.dtype.size() as u32));
         let (mr, vectors) = if machine.vector_registers >= 32 { (8, 3) } else { (6, 2) };
-        let panel_bytes = product(kernel, &k).as_const().map(|k| k.saturating_mul(lanes * vectors * acc.dtype.size() as i64));
+        let panel_bytes = product(kernel, &k)
+            .as_const()
+            .map(|k| k.saturating_mul(lanes * vectors * acc.dtype.size() as i64));
         let panels = panel_bytes.map_or(2, |bytes| (PACKED_BYTES / bytes.max(1)).clamp(1, MAX_PANELS));
         let columns_of_tile = Dim::from(panels * lanes * vectors);
         let n_tiles = product(kernel, &batch) * product(kernel, &n).ceil_div(&columns_of_tile);
@@ -90,7 +102,21 @@ impl Contract {
             _ => None,
         };
         let flat = flat_load(kernel, rows, &k);
-        Some(Contract { batch, m, n, k, rows, columns, flat, dtype: acc.dtype, lanes, mr, vectors, panels, row_chunk })
+        Some(Contract {
+            batch,
+            m,
+            n,
+            k,
+            rows,
+            columns,
+            flat,
+            dtype: acc.dtype,
+            lanes,
+            mr,
+            vectors,
+            panels,
+            row_chunk,
+        })
     }
 
     fn nr(&self) -> i64 {
@@ -135,7 +161,9 @@ impl Contract {
         let view = |e: &mut Emitter, at: &Dim, n: &Dim, ty: &str| {
             let (at, n) = (e.dim_index(at), e.dim_index(n));
             let name = e.w.fresh();
-            e.w.line(format_args!("{name} = memref.view %scratch[{at}][{n}] : memref<?xi8> to memref<?x{ty}>"));
+            e.w.line(format_args!(
+                "{name} = memref.view %scratch[{at}][{n}] : memref<?xi8> to memref<?x{ty}>"
+            ));
             name
         };
         let panel_elems = k_total.clone() * Dim::from(self.panels * self.nr());
@@ -356,7 +384,9 @@ impl Tile<'_> {
                         row.iter().for_each(|(a, v)| e.set_axis(*a, v.clone()));
                         let start = e.w.int(INDEX, 0);
                         c.k.iter().for_each(|a| e.set_axis(*a, start.clone()));
-                        let Scalar::Load { buffer, index, .. } = kernel.expr(load) else { unreachable!("a load") };
+                        let Scalar::Load { buffer, index, .. } = kernel.expr(load) else {
+                            unreachable!("a load")
+                        };
                         e.position(self.stage, *buffer, index)
                     })
                     .collect();
@@ -382,11 +412,22 @@ impl Tile<'_> {
         let nr = c.nr();
         for (i, acc) in finals.iter().enumerate() {
             let at = e.w.index(i as i64 / c.vectors * nr + i as i64 % c.vectors * c.lanes);
-            e.w.line(format_args!("vector.store {acc}, {}[{at}] : memref<?x{}>, {vector}", self.block, c.elem()));
+            e.w.line(format_args!(
+                "vector.store {acc}, {}[{at}] : memref<?x{}>, {vector}",
+                self.block,
+                c.elem()
+            ));
         }
     }
 
-    fn multiply_nested(&self, e: &mut Emitter, rows: &[Vec<(AxisId, Val)>], panel: &Val, accs: &[String], axes: &[AxisId]) -> Vec<String> {
+    fn multiply_nested(
+        &self,
+        e: &mut Emitter,
+        rows: &[Vec<(AxisId, Val)>],
+        panel: &Val,
+        accs: &[String],
+        axes: &[AxisId],
+    ) -> Vec<String> {
         let c = self.c;
         let Some((axis, rest)) = axes.split_first() else {
             let k = self.flat_k(e);
@@ -419,7 +460,10 @@ impl Tile<'_> {
                 let offset = e.w.index(v * c.lanes);
                 let at = e.w.bin("arith.addi", &row, &offset);
                 let name = e.w.fresh();
-                e.w.line(format_args!("{name} = vector.load {}[{at}] : memref<?x{elem}>, {vector}", self.packed));
+                e.w.line(format_args!(
+                    "{name} = vector.load {}[{at}] : memref<?x{elem}>, {vector}",
+                    self.packed
+                ));
                 name
             })
             .collect();
@@ -456,7 +500,8 @@ impl Tile<'_> {
                 }
                 let at = e.w.bin("arith.addi", &row, &j);
                 let ty = super::repr::register(c.dtype);
-                let v = e.w.def(ty, format_args!("memref.load {}[{at}] : memref<?x{}>", self.block, c.elem()));
+                let v =
+                    e.w.def(ty, format_args!("memref.load {}[{at}] : memref<?x{}>", self.block, c.elem()));
                 e.accs = vec![v];
                 e.stores(self.stage);
                 vec![]
@@ -491,7 +536,8 @@ impl Emitter<'_> {
             self.w.line(format_args!("{name} = vector.fma {a}, {b}, {acc} : {vector}"));
             return name;
         }
-        let (mul, add) = if dtype == DType::I32 { ("arith.muli", "arith.addi") } else { ("arith.mulf", "arith.addf") };
+        let (mul, add) =
+            if dtype == DType::I32 { ("arith.muli", "arith.addi") } else { ("arith.mulf", "arith.addf") };
         let product = self.w.fresh();
         self.w.line(format_args!("{product} = {mul} {a}, {b} : {vector}"));
         self.w.line(format_args!("{name} = {add} {product}, {acc} : {vector}"));

@@ -8,7 +8,8 @@ use tcc_ir::{DType, Dim, Graph, Loc, Op, Symbol, Tensor, Type};
 /// The kernel of one operator.
 fn kernel_of(op: impl Into<Op>, types: &[Type]) -> Kernel {
     let mut g = Graph::new("g");
-    let ins: Vec<_> = types.iter().enumerate().map(|(i, t)| g.add_input(format!("x{i}"), t.clone())).collect();
+    let ins: Vec<_> =
+        types.iter().enumerate().map(|(i, t)| g.add_input(format!("x{i}"), t.clone())).collect();
     g.add(op, &ins, &Loc::default()).expect("types fit");
     let (_, node) = g.nodes().next().expect("one node");
     tcc_passes::kernels::describe(&g, node).expect("a kernel")
@@ -40,7 +41,8 @@ fn matmul(out: DType) -> Contract {
 
 #[test]
 fn matrix_products_of_odd_sizes_agree() {
-    for (m, k, n) in [(1, 1, 1), (4, 4, 8), (5, 7, 9), (6, 16, 16), (13, 33, 47), (7, 300, 17), (64, 5, 130)] {
+    for (m, k, n) in [(1, 1, 1), (4, 4, 8), (5, 7, 9), (6, 16, 16), (13, 33, 47), (7, 300, 17), (64, 5, 130)]
+    {
         for dtype in [DType::F32, DType::F64, DType::I32, DType::F16] {
             check(matmul(dtype), dtype, &[&[m, k], &[k, n]]);
         }
@@ -52,28 +54,50 @@ fn matrix_products_of_odd_sizes_agree() {
 
 #[test]
 fn batched_and_transposed_products_agree() {
-    let batched = Contract { lhs_batch: vec![0, 1], rhs_batch: vec![0, 1], lhs: vec![3], rhs: vec![2], out: DType::F32 };
+    let batched = Contract {
+        lhs_batch: vec![0, 1],
+        rhs_batch: vec![0, 1],
+        lhs: vec![3],
+        rhs: vec![2],
+        out: DType::F32,
+    };
     check(batched, DType::F32, &[&[2, 3, 7, 9], &[2, 3, 9, 20]]);
-    let transposed = Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![0], rhs: vec![1], out: DType::F32 };
+    let transposed =
+        Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![0], rhs: vec![1], out: DType::F32 };
     check(transposed, DType::F32, &[&[33, 10], &[40, 33]]);
-    let two = Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![1, 2], rhs: vec![0, 1], out: DType::F32 };
+    let two =
+        Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![1, 2], rhs: vec![0, 1], out: DType::F32 };
     check(two, DType::F32, &[&[9, 3, 5], &[3, 5, 24]]);
-    let rank4 = Contract { lhs_batch: vec![0], rhs_batch: vec![0], lhs: vec![2], rhs: vec![3], out: DType::F32 };
+    let rank4 =
+        Contract { lhs_batch: vec![0], rhs_batch: vec![0], lhs: vec![2], rhs: vec![3], out: DType::F32 };
     check(rank4, DType::F32, &[&[2, 10, 8], &[2, 5, 6, 8]]);
 }
 
 #[test]
 fn symbolic_products_agree() {
     let dim = |n: &str| Dim::from(Symbol::new(n));
-    let types = [Type::tensor(DType::F32, [dim("m"), dim("k")]), Type::tensor(DType::F32, [dim("k"), dim("n")])];
+    let types =
+        [Type::tensor(DType::F32, [dim("m"), dim("k")]), Type::tensor(DType::F32, [dim("k"), dim("n")])];
     let k = kernel_of(matmul(DType::F32), &types);
     for (m, kk, n) in [(1usize, 1usize, 1usize), (7, 19, 33), (6, 0, 5), (0, 3, 3), (100, 64, 16)] {
-        let env = move |s: &Symbol| Some(match &*s.name { "m" => m, "k" => kk, _ => n } as i64);
+        let env = move |s: &Symbol| {
+            Some(match &*s.name {
+                "m" => m,
+                "k" => kk,
+                _ => n,
+            } as i64)
+        };
         agree(&k, &env, &[values(DType::F32, &[m, kk], 0), values(DType::F32, &[kk, n], 1)], 1e-5);
     }
 }
 
-fn conv(strides: [usize; 2], dilations: [usize; 2], before: [i64; 2], after: [i64; 2], groups: usize) -> Conv {
+fn conv(
+    strides: [usize; 2],
+    dilations: [usize; 2],
+    before: [i64; 2],
+    after: [i64; 2],
+    groups: usize,
+) -> Conv {
     Conv {
         strides: strides.to_vec(),
         dilations: dilations.to_vec(),

@@ -151,14 +151,21 @@ impl Writer {
     }
 
     /// As [`Writer::open_for`], carrying vectors of one type, which go by their names.
-    pub fn open_vector_for(&mut self, (lo, hi, step): (&Val, &Val, &Val), inits: &[String], vector: &str) -> VectorLoop {
+    pub fn open_vector_for(
+        &mut self,
+        (lo, hi, step): (&Val, &Val, &Val),
+        inits: &[String],
+        vector: &str,
+    ) -> VectorLoop {
         let iv = Val { name: self.fresh().into(), ty: Ty::Index };
         let carried: Vec<String> = inits.iter().map(|_| self.fresh()).collect();
         let result = self.fresh();
         let pairs = join(carried.iter().zip(inits).map(|(a, b)| format!("{a} = {b}")));
         let types = join(inits.iter().map(|_| vector));
         let head = head(&result, inits.len());
-        self.line(format_args!("{head} = scf.for {iv} = {lo} to {hi} step {step} iter_args({pairs}) -> ({types}) {{"));
+        self.line(format_args!(
+            "{head} = scf.for {iv} = {lo} to {hi} step {step} iter_args({pairs}) -> ({types}) {{"
+        ));
         self.depth += 1;
         VectorLoop { iv, carried, result }
     }

@@ -32,14 +32,22 @@ impl Walk<'_, '_> {
             outputs: outputs.iter().copied().map(Some).collect(),
             sets,
         };
-        let strings = node.inputs.iter().any(|v| {
-            scope.graph.ty(*v).as_tensor().is_some_and(|t| t.dtype == DType::String)
-        });
+        let strings = node
+            .inputs
+            .iter()
+            .any(|v| scope.graph.ty(*v).as_tensor().is_some_and(|t| t.dtype == DType::String));
         match routine(&node.op, strings, call) {
             Some(step) => self.push(scope.block, step, inputs.into_iter().flatten().chain(outputs)),
             None => {
                 let types: Vec<String> = node.inputs.iter().map(|v| scope.graph.ty(*v).to_string()).collect();
-                self.problem(node, format!("operator {} on ({}) has no code for this target", node.op.name(), types.join(", ")));
+                self.problem(
+                    node,
+                    format!(
+                        "operator {} on ({}) has no code for this target",
+                        node.op.name(),
+                        types.join(", ")
+                    ),
+                );
             }
         }
     }
@@ -100,7 +108,8 @@ fn routine(op: &Op, strings: bool, call: Call) -> Option<Step> {
                 RandomKind::Uniform => call.of(&rt::RandomUniform { low: op.a.0, high: op.b.0, seed }),
                 RandomKind::Bernoulli => call.of(&rt::Bernoulli { seed }),
                 RandomKind::Multinomial => {
-                    let samples = op.dims.get(1).and_then(Dim::as_const).and_then(|n| u64::try_from(n).ok())?;
+                    let samples =
+                        op.dims.get(1).and_then(Dim::as_const).and_then(|n| u64::try_from(n).ok())?;
                     call.of(&rt::Multinomial { samples, seed })
                 }
             }
@@ -111,8 +120,12 @@ fn routine(op: &Op, strings: bool, call: Call) -> Option<Step> {
         Op::SequenceErase(_) => call.of(&rt::SequenceErase {}),
         Op::SequenceAt(_) => call.of(&rt::SequenceAt {}),
         Op::SequenceLength(_) => call.of(&rt::SequenceLength {}),
-        Op::ConcatFromSequence(op) => call.of(&rt::ConcatFromSequence { axis: axis(op.axis), new_axis: op.new_axis }),
-        Op::SplitToSequence(op) => call.of(&rt::SplitToSequence { axis: axis(op.axis), keepdims: op.keepdims }),
+        Op::ConcatFromSequence(op) => {
+            call.of(&rt::ConcatFromSequence { axis: axis(op.axis), new_axis: op.new_axis })
+        }
+        Op::SplitToSequence(op) => {
+            call.of(&rt::SplitToSequence { axis: axis(op.axis), keepdims: op.keepdims })
+        }
         Op::OptionalNone(_) | Op::OptionalSome(_) => call.of(&rt::OptionalWrap {}),
         Op::OptionalGet(_) => call.of(&rt::OptionalGetElement {}),
         Op::OptionalHas(_) => call.of(&rt::OptionalHasElement {}),
@@ -165,6 +178,11 @@ fn labels(t: &Tensor) -> Option<rt::Labels> {
     match t.dtype() {
         DType::String => Some(rt::Labels::Strings(t.strings().to_vec())),
         d if d.is_float() => Some(rt::Labels::Floats(t.floats())),
-        _ => t.ints().into_iter().map(|v| i64::try_from(v).ok()).collect::<Option<_>>().map(rt::Labels::Integers),
+        _ => t
+            .ints()
+            .into_iter()
+            .map(|v| i64::try_from(v).ok())
+            .collect::<Option<_>>()
+            .map(rt::Labels::Integers),
     }
 }

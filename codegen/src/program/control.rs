@@ -15,7 +15,13 @@ impl Walk<'_, '_> {
     }
 
     /// Sets the region's symbols that are sizes of inputs which stand for an outer value.
-    fn bind_sizes(&mut self, region: &Graph, inputs: &IndexMap<ValueId, rt::ValueId>, block: BlockId, skip: &[usize]) {
+    fn bind_sizes(
+        &mut self,
+        region: &Graph,
+        inputs: &IndexMap<ValueId, rt::ValueId>,
+        block: BlockId,
+        skip: &[usize],
+    ) {
         for (symbol, source) in region.symbols() {
             if let SymbolSource::Input { input, axis } = source
                 && !skip.contains(input)
@@ -36,8 +42,12 @@ impl Walk<'_, '_> {
         let (then_block, else_block) = (self.new_block(), self.new_block());
         for (region, block) in [(&op.then_branch, then_block), (&op.else_branch, else_block)] {
             self.declare_symbols(region, false);
-            let map: IndexMap<ValueId, rt::ValueId> =
-                region.inputs().iter().zip(&node.inputs[1..]).map(|(inside, outside)| (*inside, scope.map[outside])).collect();
+            let map: IndexMap<ValueId, rt::ValueId> = region
+                .inputs()
+                .iter()
+                .zip(&node.inputs[1..])
+                .map(|(inside, outside)| (*inside, scope.map[outside]))
+                .collect();
             self.bind_sizes(region, &map, block, &[]);
             let mut inner = Scope { graph: region, map, block, entry: false };
             self.graph(&mut inner);
@@ -71,7 +81,8 @@ impl Walk<'_, '_> {
             region.inputs()[2..2 + op.n_carried].iter().map(|v| (*v, self.free_value(&inner, *v))).collect();
         inner.map.extend(params.iter().copied());
         inner.map.extend(region.inputs()[2 + op.n_carried..].iter().copied().zip(captures));
-        let cond_used = region.uses(cond_param).next().is_some() || region.outputs()[1..].contains(&cond_param);
+        let cond_used =
+            region.uses(cond_param).next().is_some() || region.outputs()[1..].contains(&cond_param);
         let cond_value = self.free_value(&inner, cond_param);
         inner.map.insert(cond_param, cond_value);
         let skip: Vec<usize> = (0..2 + op.n_carried).collect();
@@ -82,7 +93,12 @@ impl Walk<'_, '_> {
         let mut carried = Vec::new();
         for (i, ((inside, param), init)) in params.iter().zip(&inits).enumerate() {
             let next = self.own(&inner, region.outputs()[1 + i], block);
-            carried.push(Carried { init: *init, param: *param, next, sets: self.input_symbols(region, *inside) });
+            carried.push(Carried {
+                init: *init,
+                param: *param,
+                next,
+                sets: self.input_symbols(region, *inside),
+            });
         }
         if cond_used {
             let init = cond_in.unwrap_or_else(|| self.weight(Tensor::scalar_int(DType::Bool, 1)));
@@ -135,7 +151,10 @@ impl Walk<'_, '_> {
         let from = inner.map[&v];
         let root = self.values.root(from);
         let computed = inner.graph.producer(v).is_some();
-        if computed && matches!(self.values.get(root).home, Home::Free { .. }) && !inner.graph.inputs().iter().any(|i| inner.map[i] == root) {
+        if computed
+            && matches!(self.values.get(root).home, Home::Free { .. })
+            && !inner.graph.inputs().iter().any(|i| inner.map[i] == root)
+        {
             return from;
         }
         let to = self.free_value(inner, v);
@@ -146,7 +165,10 @@ impl Walk<'_, '_> {
     /// The late symbols that are sizes of a region's input.
     fn input_symbols(&self, region: &Graph, input: ValueId) -> Vec<rt::SymbolId> {
         let at = region.inputs().iter().position(|v| *v == input);
-        let own = region.symbols().iter().filter(|(_, s)| matches!(s, SymbolSource::Input { input, .. } if Some(*input) == at));
+        let own = region
+            .symbols()
+            .iter()
+            .filter(|(_, s)| matches!(s, SymbolSource::Input { input, .. } if Some(*input) == at));
         own.filter_map(|(s, _)| self.exprs.late(s)).collect()
     }
 
@@ -159,7 +181,13 @@ impl Walk<'_, '_> {
     }
 
     /// After a loop: the node's own symbols for sizes of its results.
-    fn export_sizes(&mut self, scope: &Scope, node: &Node, params: &[(ValueId, rt::ValueId)], scans: &[ScanOut]) {
+    fn export_sizes(
+        &mut self,
+        scope: &Scope,
+        node: &Node,
+        params: &[(ValueId, rt::ValueId)],
+        scans: &[ScanOut],
+    ) {
         let n = params.len();
         for (symbol, source) in scope.graph.symbols() {
             let SymbolSource::Axis { value, axis } = source else { continue };
@@ -171,7 +199,8 @@ impl Walk<'_, '_> {
             } else {
                 continue;
             };
-            let step = Step::SetDim { symbol: self.exprs.symbol(&symbol.name), expr: self.exprs.dim(&inside) };
+            let step =
+                Step::SetDim { symbol: self.exprs.symbol(&symbol.name), expr: self.exprs.dim(&inside) };
             self.push(scope.block, step, []);
         }
     }

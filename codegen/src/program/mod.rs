@@ -42,7 +42,12 @@ pub enum CompileError {
 const KERNELS_PER_MODULE: usize = 12;
 
 /// Compiles a graph in the fused phase for a CPU target.
-pub fn compile(graph: &Graph, target: &Target, options: &Options<'_>, threads: usize) -> Result<Program, CompileError> {
+pub fn compile(
+    graph: &Graph,
+    target: &Target,
+    options: &Options<'_>,
+    threads: usize,
+) -> Result<Program, CompileError> {
     let mut kernels = Kernels { target, known: IndexMap::new(), list: Vec::new() };
     let (mut manifest, weights) = walk::walk(graph, &mut kernels).map_err(CompileError::Unsupported)?;
     let modules: Vec<String> = kernels
@@ -58,7 +63,11 @@ pub fn compile(graph: &Graph, target: &Target, options: &Options<'_>, threads: u
     manifest.kernels = kernels
         .list
         .iter()
-        .map(|(lowered, source)| Kernel { name: lowered.function.name.clone(), source: source.clone(), serial: lowered.serial })
+        .map(|(lowered, source)| Kernel {
+            name: lowered.function.name.clone(),
+            source: source.clone(),
+            serial: lowered.serial,
+        })
         .collect();
     manifest.sections = vec![Code {
         target: target.name.clone(),
@@ -82,7 +91,8 @@ pub struct Kernels<'a> {
 impl Kernels<'_> {
     /// Lowers a kernel; gives its number and how to call it. Kernels with the same text are one.
     pub fn add(&mut self, kernel: &tcc_ir::kernel::Kernel, source: &str) -> (usize, Lowered) {
-        let plain: String = kernel.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let plain: String =
+            kernel.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let name = format!("k{}_{plain}", self.list.len());
         let lowered = lower(kernel, &name, self.target);
         let key = (lowered.function.body.clone(), lowered.function.buffers.clone(), lowered.serial);

@@ -14,7 +14,9 @@ pub enum Home {
     /// The memory of another value, from its first byte.
     Alias(ValueId),
     /// To be placed: arena, growable buffer, object, or an output's buffer.
-    Free { output: Option<u32> },
+    Free {
+        output: Option<u32>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -105,7 +107,11 @@ impl Values {
                 }
                 Home::Free { output: None } => {
                     let depends = d.dims.iter().any(|n| exprs.is_late(n));
-                    if depends { late.push(i) } else { arena.push(i) }
+                    if depends {
+                        late.push(i)
+                    } else {
+                        arena.push(i)
+                    }
                     None
                 }
             };
@@ -156,7 +162,13 @@ impl Values {
                 .collect();
             let plan = plan::plan(&lifetimes, plan::DEFAULT_STEPS).ok()?;
             placed.arena_bytes = plan.peak;
-            Some(plan.offsets.into_iter().zip(sizes).map(|(offset, bytes)| Region { offset, bytes }).collect::<Vec<_>>())
+            Some(
+                plan.offsets
+                    .into_iter()
+                    .zip(sizes)
+                    .map(|(offset, bytes)| Region { offset, bytes })
+                    .collect::<Vec<_>>(),
+            )
         });
         for (n, i) in arena.iter().enumerate() {
             let d = &self.drafts[*i];

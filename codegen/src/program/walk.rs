@@ -167,7 +167,11 @@ impl Walk<'_, '_> {
                 && *value == v
             {
                 let id = scope.map[&v];
-                let step = Step::ReadDim { symbol: self.exprs.symbol(&symbol.name), value: id, index: *index as u64 };
+                let step = Step::ReadDim {
+                    symbol: self.exprs.symbol(&symbol.name),
+                    value: id,
+                    index: *index as u64,
+                };
                 self.push(scope.block, step, [id]);
             }
         }
@@ -267,6 +271,7 @@ fn work(kernel: &Kernel) -> (Dim, Dim) {
         points * Dim::from(if s.accs.is_empty() { per_point.max(1) } else { accumulated })
     })) * outer;
     let operands = [BufferKind::Input, BufferKind::Output];
-    let bytes = Dim::sum(operands.iter().flat_map(|kind| kernel.buffers_of(*kind)).map(|(_, b)| b.ty.n_bytes()));
+    let bytes =
+        Dim::sum(operands.iter().flat_map(|kind| kernel.buffers_of(*kind)).map(|(_, b)| b.ty.n_bytes()));
     (flops, bytes)
 }

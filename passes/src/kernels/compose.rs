@@ -40,8 +40,7 @@ pub fn is_map(kernel: &Kernel) -> bool {
 
 /// Whether `index` is the positions on `axes`, in order.
 fn is_identity(kernel: &Kernel, axes: &[AxisId], index: &[ExprId]) -> bool {
-    axes.len() == index.len()
-        && axes.iter().zip(index).all(|(a, i)| *kernel.expr(*i) == Scalar::Axis(*a))
+    axes.len() == index.len() && axes.iter().zip(index).all(|(a, i)| *kernel.expr(*i) == Scalar::Axis(*a))
 }
 
 /// Copies expressions of one kernel into another under construction.
@@ -86,9 +85,12 @@ impl Copier<'_> {
                 self.done.insert(id, v);
                 return v;
             }
-            Scalar::Compare(cmp, x, y) => Scalar::Compare(*cmp, self.expr(b, *x, replace), self.expr(b, *y, replace)),
+            Scalar::Compare(cmp, x, y) => {
+                Scalar::Compare(*cmp, self.expr(b, *x, replace), self.expr(b, *y, replace))
+            }
             Scalar::Select(c, x, y) => {
-                let (c, x, y) = (self.expr(b, *c, replace), self.expr(b, *x, replace), self.expr(b, *y, replace));
+                let (c, x, y) =
+                    (self.expr(b, *c, replace), self.expr(b, *x, replace), self.expr(b, *y, replace));
                 Scalar::Select(c, x, y)
             }
             Scalar::Cast(to, a) => Scalar::Cast(*to, self.expr(b, *a, replace)),
@@ -102,7 +104,11 @@ impl Copier<'_> {
                 }
                 Scalar::Check { cond, value: self.expr(b, *value, replace) }
             }
-            leaf @ (Scalar::Float(..) | Scalar::Int(..) | Scalar::Dim(_) | Scalar::Acc(_) | Scalar::AccBefore(_)) => leaf.clone(),
+            leaf @ (Scalar::Float(..)
+            | Scalar::Int(..)
+            | Scalar::Dim(_)
+            | Scalar::Acc(_)
+            | Scalar::AccBefore(_)) => leaf.clone(),
         };
         let v = b.expr(scalar);
         self.done.insert(id, v);
@@ -117,7 +123,11 @@ fn through(b: &mut Builder, v: ExprId, from: DType, to: DType) -> ExprId {
 
 /// Substitutes the map `producer` into `consumer`, which reads its result `value`. Buffers of equal values become
 /// one. None when it isn't legal.
-pub fn inline_producer<V: Copy + PartialEq>(consumer: &Bound<V>, producer: &Bound<V>, value: V) -> Option<Bound<V>> {
+pub fn inline_producer<V: Copy + PartialEq>(
+    consumer: &Bound<V>,
+    producer: &Bound<V>,
+    value: V,
+) -> Option<Bound<V>> {
     if !is_map(&producer.kernel) || producer.outputs.as_slice() != [value] {
         return None;
     }
@@ -125,29 +135,35 @@ pub fn inline_producer<V: Copy + PartialEq>(consumer: &Bound<V>, producer: &Boun
     let mut b = Builder::new(joined(&producer.kernel.name, &consumer.kernel.name));
     let mut inputs: Vec<V> = Vec::new();
     let mut input_buffers: Vec<BufferId> = Vec::new();
-    let mut bind = |b: &mut Builder, from: &Bound<V>, skip: Option<BufferId>| -> IndexMap<BufferId, BufferId> {
-        let mut map = IndexMap::new();
-        for ((id, buffer), v) in from.kernel.buffers_of(BufferKind::Input).zip(&from.inputs) {
-            if Some(id) == skip {
-                continue;
-            }
-            let known = inputs.iter().position(|x| x == v).filter(|i| b.kernel().buffer(input_buffers[*i]).ty == buffer.ty);
-            let to = match known {
-                Some(i) => input_buffers[i],
-                None => {
-                    let to = b.input(&buffer.ty);
-                    inputs.push(*v);
-                    input_buffers.push(to);
-                    to
+    let mut bind =
+        |b: &mut Builder, from: &Bound<V>, skip: Option<BufferId>| -> IndexMap<BufferId, BufferId> {
+            let mut map = IndexMap::new();
+            for ((id, buffer), v) in from.kernel.buffers_of(BufferKind::Input).zip(&from.inputs) {
+                if Some(id) == skip {
+                    continue;
                 }
-            };
-            map.insert(id, to);
-        }
-        map
-    };
+                let known = inputs
+                    .iter()
+                    .position(|x| x == v)
+                    .filter(|i| b.kernel().buffer(input_buffers[*i]).ty == buffer.ty);
+                let to = match known {
+                    Some(i) => input_buffers[i],
+                    None => {
+                        let to = b.input(&buffer.ty);
+                        inputs.push(*v);
+                        input_buffers.push(to);
+                        to
+                    }
+                };
+                map.insert(id, to);
+            }
+            map
+        };
     let producer_buffers = bind(&mut b, producer, None);
     let mut consumer_buffers = bind(&mut b, consumer, Some(replaced));
-    for (i, buffer) in consumer.kernel.buffers.iter().enumerate().filter(|(_, buffer)| buffer.kind != BufferKind::Input) {
+    for (i, buffer) in
+        consumer.kernel.buffers.iter().enumerate().filter(|(_, buffer)| buffer.kind != BufferKind::Input)
+    {
         let to = b.buffer(buffer.kind, buffer.ty.clone());
         consumer_buffers.insert(BufferId(i as u32), to);
     }
@@ -189,7 +205,12 @@ pub fn inline_producer<V: Copy + PartialEq>(consumer: &Bound<V>, producer: &Boun
             guard: None,
             done: IndexMap::new(),
         };
-        let mut next = Stage { axes: rename(&stage.axes), reduce: rename(&stage.reduce), scan: stage.scan, ..Stage::default() };
+        let mut next = Stage {
+            axes: rename(&stage.axes),
+            reduce: rename(&stage.reduce),
+            scan: stage.scan,
+            ..Stage::default()
+        };
         for acc in &stage.accs {
             let mut acc = acc.clone();
             acc.value = copier.expr(&mut b, acc.value, &mut replace);
@@ -213,7 +234,11 @@ pub fn inline_producer<V: Copy + PartialEq>(consumer: &Bound<V>, producer: &Boun
 
 /// Puts the map `consumer`, which reads the result `value` of `producer` at its own position, into the store of
 /// `producer`; `value` itself is no longer written. None when it isn't legal.
-pub fn append_consumer<V: Copy + PartialEq>(producer: &Bound<V>, consumer: &Bound<V>, value: V) -> Option<Bound<V>> {
+pub fn append_consumer<V: Copy + PartialEq>(
+    producer: &Bound<V>,
+    consumer: &Bound<V>,
+    value: V,
+) -> Option<Bound<V>> {
     let old = producer.output_buffer(value)?;
     let reads = consumer.input_buffer(value)?;
     if !is_map(&consumer.kernel) || producer.outputs.len() != 1 || producer.kernel.serial {
@@ -222,7 +247,9 @@ pub fn append_consumer<V: Copy + PartialEq>(producer: &Bound<V>, consumer: &Boun
     let map = &consumer.kernel.stages[0];
     // Every load of the value is at the consumer's own position, unguarded, and both have one shape.
     let same_place = consumer.kernel.exprs.iter().all(|e| match e {
-        Scalar::Load { buffer, index, guard } if *buffer == reads => guard.is_none() && is_identity(&consumer.kernel, &map.axes, index),
+        Scalar::Load { buffer, index, guard } if *buffer == reads => {
+            guard.is_none() && is_identity(&consumer.kernel, &map.axes, index)
+        }
         _ => true,
     });
     let target = map.stores[0].buffer;
@@ -230,10 +257,15 @@ pub fn append_consumer<V: Copy + PartialEq>(producer: &Bound<V>, consumer: &Boun
         return None;
     }
     // One store writes the value, and nothing reads it back.
-    let writes: usize = producer.kernel.stages.iter().flat_map(|s| &s.stores).filter(|s| s.buffer == old).count();
+    let writes: usize =
+        producer.kernel.stages.iter().flat_map(|s| &s.stores).filter(|s| s.buffer == old).count();
     let plain = |s: &Store| s.update.is_none() && s.guard.is_none();
-    let reread = producer.kernel.exprs.iter().any(|e| matches!(e, Scalar::Load { buffer, .. } if *buffer == old));
-    if writes != 1 || reread || !producer.kernel.stages.iter().flat_map(|s| &s.stores).filter(|s| s.buffer == old).all(plain) {
+    let reread =
+        producer.kernel.exprs.iter().any(|e| matches!(e, Scalar::Load { buffer, .. } if *buffer == old));
+    if writes != 1
+        || reread
+        || !producer.kernel.stages.iter().flat_map(|s| &s.stores).filter(|s| s.buffer == old).all(plain)
+    {
         return None;
     }
     let dtype = producer.kernel.buffer(old).ty.dtype;
@@ -281,5 +313,9 @@ pub fn append_consumer<V: Copy + PartialEq>(producer: &Bound<V>, consumer: &Boun
 fn joined(a: &str, b: &str) -> String {
     const MAX: usize = 48;
     let name = format!("{a}_{b}");
-    if name.len() <= MAX { name } else { format!("{}_{}", &a[..a.len().min(MAX - 4)].trim_end_matches(".."), "..") }
+    if name.len() <= MAX {
+        name
+    } else {
+        format!("{}_{}", &a[..a.len().min(MAX - 4)].trim_end_matches(".."), "..")
+    }
 }

@@ -2,10 +2,10 @@
 
 use super::reduce::product;
 use super::{Operands, accumulator, buffers};
+use tcc_ir::Cmp;
 use tcc_ir::Dim;
 use tcc_ir::kernel::{Acc, AccOp, AxisId, Builder, ExprId, Kernel};
 use tcc_ir::ops::{BinaryKind, Conv, ConvTranspose};
-use tcc_ir::Cmp;
 
 /// The axes of a grouped convolution's result and their positions: batch, group (when there are several), channel
 /// within the group.
@@ -86,7 +86,9 @@ pub fn conv(io: &Operands, op: &Conv) -> Kernel {
         let place = b.add(base, step);
         let before = b.dim(&op.pads_before[i]);
         let place = b.sub(place, before);
-        let inside = [&op.pads_before[i], &op.pads_after[i]].iter().all(|p| Dim::compare(Cmp::Le, p, &zero) == Some(true));
+        let inside = [&op.pads_before[i], &op.pads_after[i]]
+            .iter()
+            .all(|p| Dim::compare(Cmp::Le, p, &zero) == Some(true));
         if !inside {
             guards.push(b.in_range(place, &x.shape[2 + i]));
         }
@@ -98,7 +100,9 @@ pub fn conv(io: &Operands, op: &Conv) -> Kernel {
     let dtype = accumulator(y.dtype);
     let value = product(&mut b, dtype, (weight, w.dtype), (xv, x.dtype));
     let to = [&[channels.batch, m], b.all(&out).as_slice()].concat();
-    b.reduce_stage((channels.axes, reduce), Acc { op: AccOp::Sum, value, dtype }, (outs[0], to), |_, acc| acc);
+    b.reduce_stage((channels.axes, reduce), Acc { op: AccOp::Sum, value, dtype }, (outs[0], to), |_, acc| {
+        acc
+    });
     b.finish()
 }
 
@@ -143,6 +147,8 @@ pub fn conv_transpose(io: &Operands, op: &ConvTranspose) -> Kernel {
     let dtype = accumulator(y.dtype);
     let value = product(&mut b, dtype, (weight, w.dtype), (xv, x.dtype));
     let to = [&[channels.batch, m], b.all(&out).as_slice()].concat();
-    b.reduce_stage((channels.axes, reduce), Acc { op: AccOp::Sum, value, dtype }, (outs[0], to), |_, acc| acc);
+    b.reduce_stage((channels.axes, reduce), Acc { op: AccOp::Sum, value, dtype }, (outs[0], to), |_, acc| {
+        acc
+    });
     b.finish()
 }

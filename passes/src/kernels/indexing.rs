@@ -59,7 +59,11 @@ fn tuple(b: &mut Builder, (buffer, dtype): (BufferId, DType), at: &[ExprId], ext
 
 /// Length of the tuples of an index tensor: its last extent, which inference has made sure is a constant.
 fn tuple_len(shape: &[Dim]) -> usize {
-    shape.last().and_then(Dim::as_const).and_then(|k| usize::try_from(k).ok()).expect("inference wants a constant")
+    shape
+        .last()
+        .and_then(Dim::as_const)
+        .and_then(|k| usize::try_from(k).ok())
+        .expect("inference wants a constant")
 }
 
 pub fn gather_nd(io: &Operands, op: &GatherNd) -> Kernel {
@@ -86,7 +90,13 @@ fn begin(b: &mut Builder, io: &Operands, from: BufferId, to: BufferId) {
     b.kernel_mut().serial = true;
 }
 
-fn update(b: &mut Builder, axes: Vec<AxisId>, store: (BufferId, Vec<ExprId>), value: ExprId, kind: Option<BinaryKind>) {
+fn update(
+    b: &mut Builder,
+    axes: Vec<AxisId>,
+    store: (BufferId, Vec<ExprId>),
+    value: ExprId,
+    kind: Option<BinaryKind>,
+) {
     let (buffer, index) = store;
     let store = Store { buffer, index, value, update: kind, guard: None };
     b.stage(Stage { axes, stores: vec![store], ..Stage::default() });

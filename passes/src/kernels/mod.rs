@@ -44,7 +44,9 @@ pub fn describe(graph: &Graph, node: &Node) -> Option<Kernel> {
         Op::Compare(op) => Some(elementwise::map(&io, op.cmp.name(), |b, v| b.compare(op.cmp, v[0], v[1]))),
         Op::Select(_) => Some(elementwise::map(&io, "select", |b, v| b.select(v[0], v[1], v[2]))),
         Op::Cast(op) => Some(elementwise::cast(&io, op)),
-        Op::Bitcast(op) => Some(elementwise::map(&io, "bitcast", |b, v| elementwise::bitcast(b, op.to, v[0]))),
+        Op::Bitcast(op) => {
+            Some(elementwise::map(&io, "bitcast", |b, v| elementwise::bitcast(b, op.to, v[0])))
+        }
         Op::Sizes(op) => Some(elementwise::sizes(&io, op)),
         Op::Iota(op) => Some(movement::iota(&io, op)),
         Op::Broadcast(_) => Some(elementwise::map(&io, "broadcast", |_, v| v[0])),

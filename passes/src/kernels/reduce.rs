@@ -99,7 +99,9 @@ pub fn contract(io: &Operands, op: &Contract) -> Kernel {
             axes.push(axis);
         }
     }
-    let at = |b: &mut Builder, places: &[Option<AxisId>]| -> Vec<ExprId> { places.iter().flatten().map(|a| b.at(*a)).collect() };
+    let at = |b: &mut Builder, places: &[Option<AxisId>]| -> Vec<ExprId> {
+        places.iter().flatten().map(|a| b.at(*a)).collect()
+    };
     let index = at(&mut b, &left);
     let x = b.load(ins[0], index);
     let index = at(&mut b, &right);

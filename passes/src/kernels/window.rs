@@ -58,7 +58,13 @@ pub fn window(io: &Operands, op: &Window) -> Kernel {
 }
 
 /// The linear index in x's windowed axes that a position in the window stands for.
-fn input_position(b: &mut tcc_ir::kernel::Builder, op: &Window, shape: &[Dim], at: &[ExprId], acc: ExprId) -> ExprId {
+fn input_position(
+    b: &mut tcc_ir::kernel::Builder,
+    op: &Window,
+    shape: &[Dim],
+    at: &[ExprId],
+    acc: ExprId,
+) -> ExprId {
     let lead = shape.len() - op.window.len();
     let mut linear = b.int(0);
     let mut inner: i64 = op.window.iter().map(|n| *n as i64).product();
