@@ -10,6 +10,8 @@ mod number;
 mod optional;
 mod order;
 mod random;
+mod regex;
+mod regex_full_match;
 mod sequence;
 mod string_cast;
 mod string_concat;
@@ -37,6 +39,7 @@ pub use nonzero::NonZero;
 pub(crate) use number::integers;
 pub use optional::{OptionalGetElement, OptionalHasElement, OptionalWrap};
 pub use random::{Bernoulli, Multinomial, RandomNormal, RandomUniform};
+pub use regex_full_match::RegexFullMatch;
 pub use sequence::{
     ConcatFromSequence, SequenceAt, SequenceConstruct, SequenceEmpty, SequenceErase, SequenceInsert,
     SequenceLength, SplitToSequence,
@@ -106,6 +109,7 @@ const TABLE: &[Entry] = &[
     entry::<OptionalWrap>(),
     entry::<RandomNormal>(),
     entry::<RandomUniform>(),
+    entry::<RegexFullMatch>(),
     entry::<SequenceAt>(),
     entry::<SequenceConstruct>(),
     entry::<SequenceEmpty>(),
