@@ -290,7 +290,8 @@ impl Parser<'_> {
     /// The counts of `{2}`, `{2,}` or `{2,5}`, up to the closing brace. Anything else in braces is literal text.
     fn counts(&mut self) -> Parsed<Option<(u32, Option<u32>)>> {
         let text: String = self.rest.clone().skip(1).take_while(|&c| c != '}').collect();
-        let number = |text: &str| text.parse::<u32>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
+        let number =
+            |text: &str| text.parse::<u32>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
         let counts = match text.split_once(',') {
             None => number(&text).map(|n| (n, Some(n))),
             Some((least, "")) => number(least).map(|n| (n, None)),
@@ -415,7 +416,8 @@ fn complement_if(set: Set) -> Vec<(char, char)> {
     let mut outside = Vec::new();
     let mut start = 0u32;
     for (low, high) in set.ranges {
-        if let (Some(from), Some(to)) = (char::from_u32(start), (low as u32).checked_sub(1).and_then(char::from_u32))
+        if let (Some(from), Some(to)) =
+            (char::from_u32(start), (low as u32).checked_sub(1).and_then(char::from_u32))
             && from <= to
         {
             outside.push((from, to));
@@ -467,7 +469,19 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_an_error() {
-        for pattern in ["(", ")", "[a", "*", "a{9999}", r"\p", "(?i)a", "[[:alpha:]]", r"\", "((a{1000}){1000}){1000}", r"[z-a]"] {
+        for pattern in [
+            "(",
+            ")",
+            "[a",
+            "*",
+            "a{9999}",
+            r"\p",
+            "(?i)a",
+            "[[:alpha:]]",
+            r"\",
+            "((a{1000}){1000}){1000}",
+            r"[z-a]",
+        ] {
             assert!(Regex::new(pattern).is_err(), "{pattern}");
         }
         assert!(Regex::new("(((){1000}){1000}){1000}").is_ok(), "and quick");

@@ -31,7 +31,8 @@ impl Builtin for RegexFullMatch {
 impl Routine for RegexFullMatch {
     fn run(&self, call: &mut Call<'_>) -> Outcome {
         let (shape, strings) = call.strings(0)?;
-        let regex = Regex::new(&self.pattern).map_err(|cause| format!("pattern \"{}\": {cause}", self.pattern))?;
+        let regex =
+            Regex::new(&self.pattern).map_err(|cause| format!("pattern \"{}\": {cause}", self.pattern))?;
         let out = call.output(0, DType::Bool, shape)?;
         for (to, text) in out.iter_mut().zip(strings) {
             *to = regex.matches(text).into();
