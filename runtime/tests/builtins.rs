@@ -82,7 +82,7 @@ fn nonzero_lists_positions_by_axis() {
     let x = bools(&[2, 2], &[1, 0, 1, 1]);
     let found = one(&NonZero {}, &[x], Form::Tensor, DType::I64, 2);
     assert_eq!(found, i64_tensor(&[2, 3], &[0, 1, 1, 0, 0, 1]));
-    assert_eq!(one(&NonZero {}, &[bools(&[], &[1])], Form::Tensor, DType::I64, 2), i64_tensor(&[1, 1], &[0]));
+    assert_eq!(one(&NonZero {}, &[bools(&[], &[1])], Form::Tensor, DType::I64, 2), i64_tensor(&[0, 1], &[]));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::{Builtin, Routine};
 use crate::executor::{Call, Outcome};
 use crate::package::DType;
 
-/// ONNX NonZero. Argument: a tensor. Result: i64[rank, count], positions in row-major order.
+/// ONNX NonZero. Argument: a tensor. Result: i64[rank, count], positions in row-major order; a scalar has no axes, so [0, 1] or [0, 0].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NonZero {}
 
@@ -21,20 +21,18 @@ impl Builtin for NonZero {
 impl Routine for NonZero {
     fn run(&self, call: &mut Call<'_>) -> Outcome {
         let input = call.tensor(0)?;
-        // A scalar counts as a vector of one element, as in numpy.
-        let shape = if input.shape.is_empty() { &[1] } else { input.shape };
         let size = input.dtype.size();
         let is_nonzero = nonzero_test(input.dtype);
         let elements = || input.bytes.chunks_exact(size);
         let count = elements().filter(|element| is_nonzero(element)).count();
-        let out = call.output(0, DType::I64, &[input.shape.len().max(1) as i64, count as i64])?;
+        let out = call.output(0, DType::I64, &[input.shape.len() as i64, count as i64])?;
         let mut at = 0;
         for (index, _) in elements().enumerate().filter(|(_, element)| is_nonzero(element)) {
             let mut rest = index as i64;
-            for axis in (0..shape.len()).rev() {
+            for axis in (0..input.shape.len()).rev() {
                 let to = (axis * count + at) * 8;
-                out[to..to + 8].copy_from_slice(&(rest % shape[axis]).to_ne_bytes());
-                rest /= shape[axis];
+                out[to..to + 8].copy_from_slice(&(rest % input.shape[axis]).to_ne_bytes());
+                rest /= input.shape[axis];
             }
             at += 1;
         }
