@@ -88,7 +88,8 @@ fn evaluate(case: &Path, expectation: &Expectation) -> Outcome {
     let main = model.main();
     for set in 0.. {
         let folder = case.join(format!("test_data_set_{set}"));
-        if !folder.is_dir() {
+        // A model without inputs may come without data: it runs all the same.
+        if !folder.is_dir() && (set > 0 || !main.inputs.is_empty()) {
             break;
         }
         let read = |kind: &str, index: usize, ty: Option<&ValueType>| {

@@ -85,6 +85,12 @@ impl<'m> NodeCx<'_, 'm> {
         to_ir::tensor(tensor).map(Some).map_err(invalid)
     }
 
+    /// A type attribute, as the type of what an optional or sequence holds.
+    pub fn stated_element_type(&self, name: &str) -> Result<Option<tcc_ir::Type>> {
+        let ty = self.opt_type(name)?.map(|ty| to_ir::element_type(Some(ty))).transpose();
+        ty.map_err(|what| ImportError::Wrong(what.code, what.message))
+    }
+
     /// An integer attribute that is the number of an element type; 0 is no type.
     pub fn opt_dtype(&self, name: &str) -> Result<Option<DType>> {
         match self.opt_int(name)? {

@@ -205,6 +205,10 @@ impl<'m> Importer<'m> {
         values.iter().copied().filter(is_input).collect()
     }
 
+    pub fn n_regions(&self) -> usize {
+        self.n_regions
+    }
+
     /// An empty region inside `outer` that knows what `outer` knows of `values` at compile time.
     pub fn inner_region(&mut self, name: &str, values: &[model::ValueId], outer: &Region) -> Region {
         self.n_regions += 1;

@@ -12,6 +12,9 @@ use super::model::{self, GraphId, Node};
 
 pub type Result<T, E = ImportError> = std::result::Result<T, E>;
 
+/// How many regions a model may need.
+const MAX_REGIONS: usize = 10_000;
+
 /// Why a node can't be imported.
 #[derive(Clone, Debug)]
 pub enum ImportError {
@@ -136,6 +139,16 @@ impl<'a, 'm> NodeCx<'a, 'm> {
         elems.ok_or_else(|| ImportError::unsupported(format!("{what} must be known at compile time")))
     }
 
+    /// The value of a bool with one element, where it is known at compile time.
+    pub fn known_bool(&self, value: ValueId) -> Option<bool> {
+        let fact = self.region.graph.fact(value);
+        match (fact.elems, fact.constant) {
+            (Some([elem]), _) => elem.as_const().map(|elem| elem != 0),
+            (_, Some(tensor)) if tensor.n_elements() == 1 => Some(tensor.ints()[0] != 0),
+            _ => None,
+        }
+    }
+
     /// The tensor behind a value that is a constant.
     pub fn constant_of(&self, value: ValueId) -> Option<&tcc_ir::Tensor> {
         self.region.graph.constant_of(value)
@@ -243,6 +256,26 @@ impl<'a, 'm> NodeCx<'a, 'm> {
         let outputs = build(&mut cx, &inputs)?;
         region.graph.set_outputs(outputs.into_iter().map(|value| (value, String::new())).collect());
         Ok(region.graph)
+    }
+
+    /// The prefix of the symbols of the next region. Bodies of loops in loops are built several times over, so
+    /// their number is limited.
+    pub fn next_region_prefix(&self) -> Result<String> {
+        let number = self.importer.n_regions() + 1;
+        if number > MAX_REGIONS {
+            return Err(ImportError::Wrong(Code::ResourceLimit, format!("more than {MAX_REGIONS} bodies")));
+        }
+        Ok(format!("r{number}"))
+    }
+
+    /// Where the list of problems stands, to go back to.
+    pub fn mark(&self) -> usize {
+        self.importer.problems.mark()
+    }
+
+    /// Forgets the problems of an attempt that failed.
+    pub fn rollback(&mut self, mark: usize) {
+        self.importer.problems.rollback(mark);
     }
 
     /// Imports the nodes of a body into the graph at hand, with `inputs` for its inputs; gives its outputs.

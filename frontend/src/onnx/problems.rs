@@ -26,6 +26,16 @@ impl Problems {
         result.map_err(|problem| self.push(problem)).ok()
     }
 
+    /// How many there are, to go back to with [`Problems::rollback`].
+    pub fn mark(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Forgets what came after `mark`: an attempt failed that another one replaces.
+    pub fn rollback(&mut self, mark: usize) {
+        self.list.truncate(mark);
+    }
+
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -1,6 +1,7 @@
 //! Types and tensors of a file in terms of the IR.
 
 use tcc_ir::diag::{Code, Diagnostic};
+use tcc_ir::ops::varying;
 use tcc_ir::{DType, Dim, Tensor, TensorType, Type, Value};
 
 use super::data::Data;
@@ -101,11 +102,17 @@ fn tensor_type(ty: &types::TensorType, name: &str, symbols: &mut SymbolNames) ->
     Ok(TensorType { dtype, shape }.into())
 }
 
-/// The type of what a sequence or optional holds. Its shape is left open even where one is stated: elements
-/// may differ, and a stated shape would only be a claim.
+/// The type of what a sequence or optional holds. Of a stated shape only the rank is taken: extents may vary
+/// between elements, and are a claim.
 pub(super) fn element_type(ty: Option<&ValueType>) -> Result<Type, Diagnostic> {
     match ty {
-        Some(ValueType::Tensor(tensor)) => element_dtype(tensor).map(Type::Unranked),
+        Some(ValueType::Tensor(tensor)) => {
+            let dtype = element_dtype(tensor)?;
+            Ok(match &tensor.shape {
+                Some(shape) => TensorType { dtype, shape: vec![varying(); shape.len()] }.into(),
+                None => Type::Unranked(dtype),
+            })
+        }
         Some(ValueType::Sequence(element)) => Ok(Type::Sequence(Box::new(element_type(element.as_deref())?))),
         Some(ValueType::Optional(element)) => Ok(Type::Optional(Box::new(element_type(element.as_deref())?))),
         _ => Err(unsupported("only tensors, sequences and optionals can be elements".to_owned())),

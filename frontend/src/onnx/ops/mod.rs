@@ -2,10 +2,12 @@
 
 mod axes;
 mod cast;
+mod control;
 mod elementwise;
 mod generate;
 mod index;
 mod movement;
+mod sequence;
 mod shape;
 mod slice_pad;
 
@@ -34,10 +36,12 @@ const fn onnx(op_type: &'static str, since: i64, import: ImportFn) -> Entry {
 
 const FAMILIES: &[&[Entry]] = &[
     cast::TABLE,
+    control::TABLE,
     elementwise::TABLE,
     generate::TABLE,
     index::TABLE,
     movement::TABLE,
+    sequence::TABLE,
     shape::TABLE,
     slice_pad::TABLE,
 ];
