@@ -1,3 +1,5 @@
+//! Tensors of every storage form, good and broken.
+
 use super::*;
 
 fn proto(dtype: DataType, dims: &[i64]) -> TensorProto {
