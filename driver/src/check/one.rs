@@ -1,0 +1,80 @@
+//! Runs one case in this process.
+
+use std::path::Path;
+
+use super::Outcome;
+use super::case::{Case, DataSet};
+use super::judge::{Finding, judge};
+use super::Verdict;
+use crate::compare::{self, Tolerance};
+use crate::{Result, execute, port, source};
+use tcc_ir::{Graph, Value};
+
+/// What computes the outputs.
+#[derive(Clone, Debug)]
+pub enum Engine {
+    /// The reference evaluator, on the graph as it was imported.
+    Reference,
+}
+
+/// Runs the case in `folder` and judges it.
+pub fn check(folder: &Path, engine: &Engine, tolerance: Tolerance) -> Outcome {
+    match Case::open(folder, tolerance) {
+        Ok(case) => judge(case.expectation, &find(&case, engine)),
+        Err(found) => Outcome::new(Verdict::Error, found.to_string()),
+    }
+}
+
+fn find(case: &Case, engine: &Engine) -> Finding {
+    let model = match source::load(&case.model()) {
+        Ok(model) => model,
+        Err(found) => return Finding::Refused(found),
+    };
+    let (inputs, outputs) = (port::graph_inputs(&model.graph), port::graph_outputs(&model.graph));
+    let data_sets = case.data_sets(&inputs, &outputs);
+    let mut runner = match engine.prepare(model.graph) {
+        Ok(runner) => runner,
+        Err(found) => return Finding::Refused(found),
+    };
+    let data_sets = match data_sets {
+        Ok(data_sets) => data_sets,
+        Err(found) => return Finding::BadCase(found),
+    };
+    let mut compared = false;
+    for DataSet { inputs, outputs } in data_sets {
+        let mut got = match runner.run(&inputs) {
+            Ok(got) => got,
+            Err(found) => return Finding::Refused(found),
+        };
+        if outputs.is_empty() {
+            continue;
+        }
+        compared = true;
+        // Cases without data sets state some of the outputs only.
+        got.truncate(outputs.len());
+        if let Err(what) = compare::outputs(&got, &outputs, case.tolerance) {
+            return Finding::Ran { compared, mismatch: Some(what) };
+        }
+    }
+    Finding::Ran { compared, mismatch: None }
+}
+
+enum Runner {
+    Reference(Graph),
+}
+
+impl Engine {
+    fn prepare(&self, graph: Graph) -> Result<Runner> {
+        match self {
+            Engine::Reference => Ok(Runner::Reference(graph)),
+        }
+    }
+}
+
+impl Runner {
+    fn run(&mut self, inputs: &[Value]) -> Result<Vec<Value>> {
+        match self {
+            Runner::Reference(graph) => execute::evaluate(graph, inputs),
+        }
+    }
+}

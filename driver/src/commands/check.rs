@@ -1,0 +1,93 @@
+//! `tcc check`: conformance suites.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tcc::check::one::{self, Engine};
+use tcc::check::suite::{self, Suite};
+use tcc::check::{Outcome, Verdict};
+use tcc::compare::Tolerance;
+use tcc::{Code, Diagnostic, Result};
+
+/// Run models with known answers, and compare
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  tcc check --suite cases                 everything below, failures shown
+  tcc check --suite cases --json          a JSON object a case: name, result, detail
+  tcc check --suite cases/node --match conv --opt-level 0
+
+A case is a folder with model.onnx and test_data_set_N/{input,output}_I.pb. A case.json in it may state \"expect\"
+(values or error), \"rtol\", \"atol\" and what else is right (\"alt\": error, values or nocrash). A cases.jsonl beside
+the suite may state rtol and atol by kind and name; the default is ONNX's, 1e-3 and 1e-7.
+
+The exit code is 1 if a case is wrong, crashes or takes too long.")]
+pub struct Args {
+    /// Check every folder below that has a model.onnx
+    #[arg(long, value_name = "DIR", required_unless_present = "one")]
+    suite: Option<PathBuf>,
+    /// Print a JSON object for each case
+    #[arg(long)]
+    json: bool,
+    /// Run this many cases at a time [default: as many as there are CPUs]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Give a case at most this many seconds
+    #[arg(long, value_name = "S", default_value_t = 60.0)]
+    timeout: f64,
+    /// Only cases whose name contains this
+    #[arg(long = "match", value_name = "TEXT", default_value = "")]
+    matching: String,
+    /// Check the reference evaluator instead of compiled code
+    #[arg(long)]
+    reference: bool,
+    /// Check one case in this process, and print its JSON object
+    #[arg(long, value_name = "DIR", hide = true, conflicts_with = "suite")]
+    one: Option<PathBuf>,
+    #[arg(long, hide = true, default_value_t = Tolerance::default().rtol)]
+    rtol: f64,
+    #[arg(long, hide = true, default_value_t = Tolerance::default().atol)]
+    atol: f64,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    let engine = Engine::Reference;
+    if let Some(folder) = &args.one {
+        let outcome = one::check(folder, &engine, Tolerance { rtol: args.rtol, atol: args.atol });
+        println!("{}", outcome.to_json(&folder.display().to_string()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(folder) = args.suite.clone() else { return Ok(ExitCode::from(2)) };
+    let timeout = Duration::try_from_secs_f64(args.timeout).map_err(|error| {
+        Diagnostic::error(Code::InputMismatch, format!("--timeout {}: {error}", args.timeout))
+    })?;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let suite = Suite {
+        folder,
+        matching: args.matching,
+        jobs: args.jobs.unwrap_or(cpus),
+        timeout,
+        arguments: if args.reference { vec!["--reference".to_string()] } else { Vec::new() },
+    };
+    let mut counts = Verdict::ALL.map(|verdict| (verdict, 0));
+    suite::run(&suite, &mut |name, outcome| {
+        if let Some((_, count)) = counts.iter_mut().find(|(verdict, _)| *verdict == outcome.verdict) {
+            *count += 1;
+        }
+        show(name, outcome, args.json);
+    })?;
+    let total: usize = counts.iter().map(|(_, count)| count).sum();
+    let counted: Vec<String> = counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    eprintln!("{total} cases: {}", counted.join(", "));
+    let grave = counts.iter().any(|(verdict, count)| verdict.is_grave() && *count > 0);
+    Ok(if grave { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// People read the failures only; programs read everything.
+fn show(name: &str, outcome: &Outcome, json: bool) {
+    match (json, outcome.verdict) {
+        (true, _) => println!("{}", outcome.to_json(name)),
+        (false, Verdict::Pass) => {}
+        (false, verdict) => println!("{verdict:<11} {name}: {}", outcome.detail),
+    }
+}

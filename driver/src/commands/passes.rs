@@ -1,0 +1,59 @@
+//! The options that every command with a pass pipeline has.
+
+use tcc::Result;
+use tcc_ir::Graph;
+use tcc_passes::{Options, Pass, Report};
+
+#[derive(clap::Args)]
+pub struct PassArgs {
+    /// Run these passes, in this order, instead of the default ones
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
+    passes: Option<Vec<String>>,
+    /// Print the graph to stderr after each of these passes (`all`: after every one)
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
+    print_after: Vec<String>,
+    /// Verify the graph after every application of a pass
+    #[arg(long)]
+    verify_each: bool,
+    /// Skip optional applications of passes from number N on, to find the one at fault
+    #[arg(long, value_name = "N")]
+    opt_bisect_limit: Option<usize>,
+    /// Print the time of each pass to stderr
+    #[arg(long)]
+    time_passes: bool,
+}
+
+impl PassArgs {
+    pub fn options(&self) -> Result<Options> {
+        let default = Options::default();
+        Ok(Options {
+            passes: self.passes.clone(),
+            print_after: self.print_after.clone(),
+            verify_each: self.verify_each || default.verify_each,
+            opt_bisect_limit: self.opt_bisect_limit,
+            time_passes: self.time_passes,
+            ..default
+        })
+    }
+
+    /// Prints what was asked for about a run.
+    pub fn show(&self, report: &Report) {
+        if self.opt_bisect_limit.is_some() {
+            for a in &report.applications {
+                let state = if a.skipped { "skipped" } else { "run" };
+                eprintln!("pass {:>4}  {state:<7}  {} on {}", a.number, a.pass, a.graph);
+            }
+        }
+        if self.time_passes {
+            eprintln!("{:>10}  {:>5}  pass", "ms", "runs");
+            for (pass, time, count) in report.times() {
+                eprintln!("{:>10.3}  {count:>5}  {pass}", time.as_secs_f64() * 1e3);
+            }
+        }
+    }
+}
+
+/// The observer that `--print-after` asks for.
+pub fn print_after(pass: &Pass, graph: &Graph) {
+    eprintln!("// after {}\n{}", pass.name, tcc_ir::text::print(graph));
+}
