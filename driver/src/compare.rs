@@ -21,7 +21,9 @@ impl Tolerance {
     fn admits(self, got: f64, want: f64) -> bool {
         got == want
             || (got.is_nan() && want.is_nan())
-            || (got.is_finite() && want.is_finite() && (got - want).abs() <= self.atol + self.rtol * want.abs())
+            || (got.is_finite()
+                && want.is_finite()
+                && (got - want).abs() <= self.atol + self.rtol * want.abs())
     }
 }
 

@@ -16,9 +16,12 @@ pub fn evaluate(graph: &Graph, inputs: &[Value]) -> Result<Vec<Value>> {
 pub fn set_inputs(context: &mut Context, inputs: &[Value]) -> Result<()> {
     for (index, value) in inputs.iter().enumerate() {
         let set = match value {
-            Value::Tensor(tensor) if tensor.dtype() != DType::String => {
-                context.set_input(index, package_dtype(tensor.dtype()), &signed(tensor.shape()), tensor.bytes())
-            }
+            Value::Tensor(tensor) if tensor.dtype() != DType::String => context.set_input(
+                index,
+                package_dtype(tensor.dtype()),
+                &signed(tensor.shape()),
+                tensor.bytes(),
+            ),
             _ => context.set_input_object(index, object(value)?),
         };
         set.map_err(|error| report::runtime(&error))?;

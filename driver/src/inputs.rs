@@ -169,10 +169,7 @@ mod tests {
         let wrong = Sources { files: vec![format!("c={}", file("a.npy", &a))], ..Sources::default() };
         let found = gather(&ports(), &wrong, &mut Sizes::default()).unwrap_err();
         let messages: Vec<&str> = found.0.iter().map(|d| &d.message[..]).collect();
-        assert_eq!(
-            messages,
-            ["input `a=b` (i64[2]) isn't given", "input `c` should be bf16[1], not i64[2]"]
-        );
+        assert_eq!(messages, ["input `a=b` (i64[2]) isn't given", "input `c` should be bf16[1], not i64[2]"]);
     }
 
     #[test]

@@ -106,10 +106,9 @@ fn package_port(manifest: &Manifest, io: &package::Io) -> Port {
     let value = &manifest.values[io.value.index()];
     let dtype = execute::ir_dtype(value.dtype);
     let ty = match value.form {
-        Form::Tensor => PortType::Tensor {
-            dtype,
-            dims: value.dims.iter().map(|&at| package_dim(manifest, at)).collect(),
-        },
+        Form::Tensor => {
+            PortType::Tensor { dtype, dims: value.dims.iter().map(|&at| package_dim(manifest, at)).collect() }
+        }
         Form::Sequence => PortType::Sequence(dtype),
         Form::Optional | Form::OptionalSequence => PortType::Optional(dtype),
     };

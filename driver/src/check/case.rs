@@ -30,8 +30,7 @@ impl Case {
     /// Reads what `case.json` says, if there is one; `tolerance` is what counts otherwise.
     pub fn open(folder: &Path, tolerance: Tolerance) -> Result<Case> {
         let path = folder.join("case.json");
-        let mut case =
-            Case { folder: folder.to_path_buf(), expectation: Expectation::default(), tolerance };
+        let mut case = Case { folder: folder.to_path_buf(), expectation: Expectation::default(), tolerance };
         let text = match std::fs::read_to_string(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(case),
             text => text.map_err(|error| report::unreadable(&path, error))?,

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::Outcome;
+use super::Verdict;
 use super::case::{Case, DataSet};
 use super::judge::{Finding, judge};
-use super::Verdict;
 use crate::compare::{self, Tolerance};
 use crate::{Result, execute, port, source};
 use tcc_ir::{Graph, Value};

@@ -25,7 +25,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     onnx.values_mut().for_each(|since| since.sort_unstable());
     if args.json {
         let rows = |(name, since): (&String, &Vec<i64>)| serde_json::json!({"name": name, "since": since});
-        let ir = |info: &tcc_ir::ops::OpInfo| serde_json::json!({"name": info.name, "doc": summary(info.doc)});
+        let ir =
+            |info: &tcc_ir::ops::OpInfo| serde_json::json!({"name": info.name, "doc": summary(info.doc)});
         let onnx: Vec<_> = onnx.iter().map(rows).collect();
         let ir: Vec<_> = tcc_ir::ops::ALL.iter().map(ir).collect();
         println!("{}", serde_json::json!({"onnx": onnx, "ir": ir}));

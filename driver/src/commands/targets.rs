@@ -7,7 +7,9 @@ use tcc_codegen::Target;
 
 /// List the targets
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  tcc targets          a target each line: name, LLVM's CPU, vector width, triple")]
+#[command(
+    after_help = "Example:\n  tcc targets          a target each line: name, LLVM's CPU, vector width, triple"
+)]
 pub struct Args {}
 
 pub fn run(_: &Args) -> Result<ExitCode> {
