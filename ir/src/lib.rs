@@ -6,6 +6,8 @@
 
 pub mod attr;
 pub mod diag;
+#[cfg(test)]
+mod docs;
 pub mod eval;
 pub mod graph;
 pub mod kernel;

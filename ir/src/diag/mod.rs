@@ -1,8 +1,10 @@
 //! Diagnostics: what is wrong with the user's model or request, where, why and what to do about it.
 
 mod codes;
+mod markdown;
 
 pub use codes::{CODES, Code};
+pub use markdown::markdown;
 
 use std::fmt;
 use std::sync::Arc;

@@ -258,10 +258,22 @@ impl Dim {
 
     /// Some(true) when `self <= other` always, Some(false) when `self >= other` always.
     fn order(&self, other: &Dim) -> Option<bool> {
-        match (other.clone() - self.clone()).bounds() {
+        match Dim::difference(other, self) {
             (Some(lo), _) if lo >= 0 => Some(true),
             (_, Some(hi)) if hi <= 0 => Some(false),
             _ => None,
+        }
+    }
+
+    /// Bounds of `a - b`, also where that leaves the 64-bit range but `b - a` doesn't.
+    fn difference(a: &Dim, b: &Dim) -> (Option<i64>, Option<i64>) {
+        match (a.clone() - b.clone()).bounds() {
+            (None, None) => {
+                let (lo, hi) = (b.clone() - a.clone()).bounds();
+                // Saturation keeps the sign, and a bound that holds.
+                (hi.map(|h| h.saturating_neg()), lo.filter(|l| *l != i64::MIN).map(|l| -l))
+            }
+            bounds => bounds,
         }
     }
 
@@ -279,7 +291,7 @@ impl Dim {
 
     /// Whether `cmp(a, b)` holds, if that can be told for all values of the symbols.
     pub fn compare(cmp: Cmp, a: &Dim, b: &Dim) -> Option<bool> {
-        let (lo, hi) = (a.clone() - b.clone()).bounds();
+        let (lo, hi) = Dim::difference(a, b);
         let zero = lo == Some(0) && hi == Some(0);
         let above = lo.is_some_and(|l| l > 0);
         let below = hi.is_some_and(|h| h < 0);

@@ -2,6 +2,8 @@
 
 mod errors;
 mod examples;
+mod mutate;
+mod random;
 
 use super::*;
 
