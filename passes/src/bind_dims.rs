@@ -1,6 +1,6 @@
 //! Sizes that the user fixes or bounds: `--dim NAME=V` and `--dim NAME=LO..HI`.
 
-use crate::pass::{Changed, Context, Pass};
+use crate::pass::{Changed, Context, Pass, Regions};
 use tcc_ir::diag::Code;
 use tcc_ir::graph::SymbolSource;
 use tcc_ir::{Diagnostic, Dim, Graph, Symbol};
@@ -10,7 +10,7 @@ pub const PASS: Pass = Pass {
     summary: "Give symbolic sizes of inputs the value or the bounds that --dim asks for.",
     required: true,
     // The symbols of a model's inputs belong to the outermost graph.
-    regions: false,
+    regions: Regions::None,
     run,
 };
 

@@ -1,11 +1,16 @@
 //! Common subexpression elimination.
 
-use crate::pass::{Changed, Context, Pass};
+use crate::pass::{Changed, Context, Pass, Regions};
 use indexmap::IndexMap;
 use tcc_ir::{Diagnostic, Graph, NodeId, Op, ValueId};
 
-pub const PASS: Pass =
-    Pass { name: "cse", summary: "Compute equal nodes once.", required: false, regions: true, run };
+pub const PASS: Pass = Pass {
+    name: "cse",
+    summary: "Compute equal nodes once.",
+    required: false,
+    regions: Regions::InnerFirst,
+    run,
+};
 
 /// Nodes are equal when operator, attributes (regions are attributes too) and operands are. Types needn't be looked
 /// at: where they differ it is in symbols for the same data-dependent size, and these follow the value.

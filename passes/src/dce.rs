@@ -1,10 +1,15 @@
 //! Dead code elimination.
 
-use crate::pass::{Changed, Context, Pass};
+use crate::pass::{Changed, Context, Pass, Regions};
 use tcc_ir::{Diagnostic, Graph, NodeId, ValueId};
 
-pub const PASS: Pass =
-    Pass { name: "dce", summary: "Remove nodes that no output needs.", required: false, regions: true, run };
+pub const PASS: Pass = Pass {
+    name: "dce",
+    summary: "Remove nodes that no output needs.",
+    required: false,
+    regions: Regions::InnerFirst,
+    run,
+};
 
 /// A node is needed when an output is, or a needed node uses it: as an operand, or through a symbol whose value is
 /// read from it. A symbol that only dead types mention goes with them, so a node isn't kept alive by a symbol of its

@@ -1,7 +1,8 @@
 //! Constant folding with the reference evaluator, and sizes that are known symbolically.
 
+use crate::attempt::attempt;
 use crate::cse::is_random;
-use crate::pass::{Changed, Context, Pass};
+use crate::pass::{Changed, Context, Pass, Regions};
 use tcc_ir::graph::SymbolSource;
 use tcc_ir::ops::{Constant, Sizes};
 use tcc_ir::{
@@ -12,7 +13,7 @@ pub const PASS: Pass = Pass {
     name: "fold",
     summary: "Evaluate nodes whose operands are constants, and integer tensors whose elements are known sizes.",
     required: false,
-    regions: true,
+    regions: Regions::InnerFirst,
     run,
 };
 
@@ -37,22 +38,42 @@ impl Default for FoldLimits {
 const FREE_BYTES: u64 = 1 << 10;
 
 fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
+    // Mostly all goes well; if not, step by step.
+    let limits = cx.options.fold;
+    let at_once = attempt(graph, |graph| fold_all(graph, limits, &mut |graph, edit| Some(edit(graph))));
+    let changed = at_once.unwrap_or_else(|| fold_all(graph, limits, &mut |graph, edit| attempt(graph, edit)));
+    Ok(Changed::when(changed))
+}
+
+/// Makes an edit, now or on trial.
+type Apply = dyn FnMut(&mut Graph, &mut dyn FnMut(&mut Graph) -> bool) -> Option<bool>;
+
+fn fold_all(graph: &mut Graph, limits: FoldLimits, apply: &mut Apply) -> bool {
     let ids: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
-    let mut fold = Fold { uses: graph.use_counts(), limits: cx.options.fold };
-    let mut changed = Changed::No;
+    let mut fold = Fold { uses: graph.use_counts(), limits };
+    let mut changed = false;
     for id in ids {
         let Some(ops) = fold.node(graph, id) else { continue };
-        let (outputs, loc) = (graph.node(id).outputs.clone(), graph.node(id).loc.clone());
-        for (old, op) in outputs.into_iter().zip(ops) {
-            let new = graph.insert(id, op, &[], &loc).expect("constants need nothing")[0];
+        let outputs = graph.node(id).outputs.clone();
+        let done = apply(graph, &mut |graph| {
+            let loc = graph.node(id).loc.clone();
+            for (old, op) in outputs.iter().zip(&ops) {
+                let new = graph.insert(id, op.clone(), &[], &loc).expect("constants need nothing")[0];
+                graph.replace_uses(*old, new);
+            }
+            graph.erase(id);
+            true
+        });
+        if done == Some(true) {
+            let first_new = graph.n_values() - outputs.len();
             fold.uses.resize(graph.n_values(), 0);
-            fold.uses[new.0 as usize] = fold.uses[old.0 as usize];
-            graph.replace_uses(old, new);
+            for (i, old) in outputs.iter().enumerate() {
+                fold.uses[first_new + i] = fold.uses[old.0 as usize];
+            }
+            changed = true;
         }
-        graph.erase(id);
-        changed = Changed::Yes;
     }
-    Ok(changed)
+    changed
 }
 
 struct Fold {
@@ -162,9 +183,17 @@ fn steps(node: &Node, ins: &[Tensor], outs: &[Type]) -> Option<u64> {
     written.checked_mul(each)?.checked_add(read)
 }
 
-/// Elements that go into one element of the output.
-fn per_output(_node: &Node, _ins: &[Tensor]) -> Option<u64> {
-    Some(1)
+/// Elements that go into one element of the output; None for operators whose work isn't bounded by their operands.
+fn per_output(node: &Node, ins: &[Tensor]) -> Option<u64> {
+    let product = |extents: &[usize]| u64::try_from(tcc_ir::tensor::n_elements(extents)?).ok();
+    match &node.op {
+        Op::Contract(op) => product(&op.lhs.iter().map(|a| ins[0].shape()[*a]).collect::<Vec<_>>()),
+        Op::Conv(_) => product(&ins[1].shape()[1..]),
+        Op::ConvTranspose(_) => product(ins[1].shape()),
+        Op::Window(op) => product(&op.window),
+        Op::Nms(_) | Op::Unique(_) => None,
+        _ => Some(1),
+    }
 }
 
 fn n_bytes(t: &Tensor) -> u64 {

@@ -6,7 +6,7 @@
 
 use crate::kernels::compose::{Bound, append_consumer, inline_producer, is_map};
 use crate::kernels::describe;
-use crate::pass::{Changed, Context, Pass};
+use crate::pass::{Changed, Context, Pass, Regions};
 use indexmap::IndexMap;
 use tcc_ir::graph::{Graph, NodeId, ValueId};
 use tcc_ir::kernel::Scalar;
@@ -17,7 +17,7 @@ pub const KERNELS: Pass = Pass {
     name: "kernels",
     summary: "Turn every operator that has a loop nest into a kernel.",
     required: true,
-    regions: true,
+    regions: Regions::InnerFirst,
     run: kernels,
 };
 
@@ -25,7 +25,7 @@ pub const PASS: Pass = Pass {
     name: "fuse",
     summary: "Compose kernels: maps into their consumers, and into the stores of their producers.",
     required: false,
-    regions: true,
+    regions: Regions::InnerFirst,
     run: group,
 };
 

@@ -5,18 +5,21 @@
 //!
 //! Invariant: a pass never changes what a graph computes, bit for bit, unless it says so in its name's rules.
 
+mod attempt;
 mod bind_dims;
 mod canonicalise;
 mod cse;
 mod dce;
 mod fold;
 mod fuse;
+mod inline_if;
 pub mod kernels;
 pub mod pass;
 pub mod pipeline;
 pub mod plan;
 pub mod registry;
 mod resolve_dims;
+mod specialise_regions;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -25,5 +28,5 @@ mod tests;
 
 pub use bind_dims::DimBinding;
 pub use fold::FoldLimits;
-pub use pass::{Changed, Context, Options, Pass};
+pub use pass::{Changed, Context, Options, Pass, Regions};
 pub use pipeline::{Application, Phase, Pipeline, Report, default_pipeline, run};

@@ -3,7 +3,7 @@
 use crate::{DimBinding, FoldLimits};
 use tcc_ir::{Diagnostic, Graph};
 
-/// A transformation of one graph. Regions are visited by the pipeline, innermost first: a pass looks at one level.
+/// A transformation of one graph. Regions are visited by the pipeline: a pass looks at one level.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
     /// Name on the command line, and stem of the file that defines it (with `_` for `-`).
@@ -11,9 +11,17 @@ pub struct Pass {
     pub summary: &'static str,
     /// A pass that later stages can't do without: `--opt-bisect-limit` never skips it.
     pub required: bool,
-    /// Whether it also runs on the bodies of `if` and `loop`.
-    pub regions: bool,
+    pub regions: Regions,
     pub run: fn(&mut Graph, &Context) -> Result<Changed, Diagnostic>,
+}
+
+/// Whether and when a pass runs on the bodies of `if` and `loop`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Regions {
+    /// It runs on the outermost graph only.
+    None,
+    InnerFirst,
+    OuterFirst,
 }
 
 /// Whether a pass changed anything.

@@ -3,8 +3,10 @@
 //! Between phases the graph is verified, always; after each pass when `verify_each` says so. A broken graph is an
 //! error that names the pass.
 
-use crate::pass::{Changed, Context, Options, Pass};
-use crate::{bind_dims, canonicalise, cse, dce, fold, fuse, registry, resolve_dims};
+use crate::pass::{Changed, Context, Options, Pass, Regions};
+use crate::{
+    bind_dims, canonicalise, cse, dce, fold, fuse, inline_if, registry, resolve_dims, specialise_regions,
+};
 use std::time::{Duration, Instant};
 use tcc_ir::diag::{Code, Diagnostic};
 use tcc_ir::graph::Violation;
@@ -16,9 +18,21 @@ pub fn default_pipeline() -> Pipeline {
         // Sizes that the user fixed are constants, those that the user bounded are bounded.
         .phase(Phase::Imported, &[bind_dims::PASS])
         // What can be known is known: no node has only constant operands (but for the size limit), no size is read
-        // at run time that is known before; operators are in their simplest form; no node computes what another one
-        // does, and none is without use.
-        .repeat(Phase::Canonical, &[fold::PASS, resolve_dims::PASS, canonicalise::PASS, cse::PASS, dce::PASS])
+        // at run time that is known before, no branch is open that is decided; operators are in their simplest form;
+        // no node computes what another one does, none is without use; and all that holds in regions, which know
+        // what is known of what they capture.
+        .repeat(
+            Phase::Canonical,
+            &[
+                fold::PASS,
+                resolve_dims::PASS,
+                inline_if::PASS,
+                canonicalise::PASS,
+                cse::PASS,
+                dce::PASS,
+                specialise_regions::PASS,
+            ],
+        )
         // Every operator with a loop nest is a kernel, and kernels are grouped.
         .phase(Phase::Fused, &[fuse::KERNELS, fuse::PASS])
 }
@@ -211,24 +225,23 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Applies a pass to the regions of a graph, innermost first, then to the graph.
+    /// Applies a pass to a graph and its regions.
     fn everywhere(&mut self, graph: &mut Graph, pass: &Pass) -> Result<Changed, Diagnostic> {
-        let mut changed = Changed::No;
-        if pass.regions {
-            let mut failed = None;
-            graph.visit_regions_mut(&mut |region| {
-                if failed.is_none() {
-                    match self.everywhere(region, pass) {
-                        Ok(c) => changed = changed | c,
-                        Err(diagnostic) => failed = Some(diagnostic),
-                    }
-                }
-            });
-            if let Some(diagnostic) = failed {
-                return Err(diagnostic);
-            }
+        match pass.regions {
+            Regions::None => self.apply(graph, pass),
+            Regions::InnerFirst => Ok(self.in_regions(graph, pass)? | self.apply(graph, pass)?),
+            Regions::OuterFirst => Ok(self.apply(graph, pass)? | self.in_regions(graph, pass)?),
         }
-        Ok(changed | self.apply(graph, pass)?)
+    }
+
+    fn in_regions(&mut self, graph: &mut Graph, pass: &Pass) -> Result<Changed, Diagnostic> {
+        let mut outcome = Ok(Changed::No);
+        graph.visit_regions_mut(&mut |region| {
+            if let Ok(changed) = outcome {
+                outcome = self.everywhere(region, pass).map(|more| changed | more);
+            }
+        });
+        outcome
     }
 
     fn apply(&mut self, graph: &mut Graph, pass: &Pass) -> Result<Changed, Diagnostic> {

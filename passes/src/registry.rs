@@ -1,7 +1,7 @@
 //! Every pass there is. A new pass is one line here and one in `pipeline.rs`.
 
 use crate::pass::Pass;
-use crate::{bind_dims, canonicalise, cse, dce, fold, fuse, resolve_dims};
+use crate::{bind_dims, canonicalise, cse, dce, fold, fuse, inline_if, resolve_dims, specialise_regions};
 use tcc_ir::Diagnostic;
 use tcc_ir::diag::Code;
 
@@ -9,9 +9,11 @@ pub const ALL: &[Pass] = &[
     bind_dims::PASS,
     fold::PASS,
     resolve_dims::PASS,
+    inline_if::PASS,
     canonicalise::PASS,
     cse::PASS,
     dce::PASS,
+    specialise_regions::PASS,
     fuse::KERNELS,
     fuse::PASS,
 ];

@@ -1,6 +1,7 @@
 //! Symbols whose value has become known.
 
-use crate::pass::{Changed, Context, Pass};
+use crate::attempt::attempt;
+use crate::pass::{Changed, Context, Pass, Regions};
 use tcc_ir::graph::SymbolSource;
 use tcc_ir::{Diagnostic, Dim, Graph, Symbol};
 
@@ -8,7 +9,7 @@ pub const PASS: Pass = Pass {
     name: "resolve-dims",
     summary: "Replace sizes read at run time by what other passes found out about them.",
     required: false,
-    regions: true,
+    regions: Regions::InnerFirst,
     run,
 };
 
@@ -21,15 +22,16 @@ fn run(graph: &mut Graph, _: &Context) -> Result<Changed, Diagnostic> {
         let known = known(graph, *source)?;
         (!mentions(&known, s)).then(|| (s.clone(), known))
     }) {
-        let mut resolved = graph.clone();
-        resolved.substitute_symbols(&|s| (s.name == symbol.name).then(|| dim.clone()));
-        // Sizes that now provably disagree are an error of the run, and only if it gets there: they stay as they are.
-        if resolved.verify().is_ok() {
-            *graph = resolved;
-            changed = Changed::Yes;
-        } else {
-            let at = graph.symbols().iter().position(|(s, _)| s.name == symbol.name);
-            tried = at.expect("the symbol is there") + 1;
+        let resolved = attempt(graph, |graph| {
+            graph.substitute_symbols(&|s| (s.name == symbol.name).then(|| dim.clone()));
+            true
+        });
+        match resolved {
+            Some(_) => changed = Changed::Yes,
+            None => {
+                let at = graph.symbols().iter().position(|(s, _)| s.name == symbol.name);
+                tried = at.expect("the symbol is there") + 1;
+            }
         }
     }
     Ok(changed)

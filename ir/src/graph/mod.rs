@@ -6,6 +6,7 @@
 //!
 //! Invariant: nodes are added and replaced only through the methods here, which infer types as they go.
 
+mod border;
 mod edit;
 mod order;
 mod renumber;

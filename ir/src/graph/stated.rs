@@ -117,7 +117,7 @@ impl Graph {
         id
     }
 
-    pub(crate) fn set_elems(&mut self, value: ValueId, elems: Option<Vec<Dim>>) {
+    pub fn set_elems(&mut self, value: ValueId, elems: Option<Vec<Dim>>) {
         self.values[value.0 as usize].elems = elems;
     }
 

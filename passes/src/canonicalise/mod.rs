@@ -8,14 +8,14 @@
 mod arithmetic;
 mod movement;
 
-use crate::pass::{Changed, Context, Pass};
+use crate::pass::{Changed, Context, Pass, Regions};
 use tcc_ir::{Diagnostic, Graph, Node, NodeId, Op, ValueId};
 
 pub const PASS: Pass = Pass {
     name: "canonicalise",
     summary: "Bring operators into their simplest form with exact local rules.",
     required: false,
-    regions: true,
+    regions: Regions::InnerFirst,
     run,
 };
 

@@ -7,6 +7,7 @@ mod dce;
 mod fold;
 mod pipeline;
 mod random;
+mod regions;
 
 use crate::{Options, Pipeline, Report, run};
 use tcc_ir::Graph;

@@ -1,141 +1,17 @@
-//! Random graphs with inputs, for tests: whatever is done to a graph, it must go on computing the same.
+//! Random nodes, operator by operator.
 
+use super::{Builder, DTYPES, random_dim, value_of};
 use tcc_ir::ops::{
-    Binary, BinaryKind, Bitcast, Broadcast, Cast, Compare, Concat, Constant, Gather, Iota, Pad, PadMode,
-    Reshape, Select, Sizes, Slice, Transpose, Unary, UnaryKind,
+    ArgKind, ArgReduce, Binary, BinaryKind, Bitcast, Broadcast, Cast, Compare, Concat, Constant, Contract,
+    Cumulative, CumulativeKind, Gather, Iota, NonZero, Pad, PadMode, Reduce, ReduceKind, Reshape, Select,
+    Sizes, Slice, TopK, Transpose, Unary, UnaryKind,
 };
-use tcc_ir::{Cmp, DType, Dim, Graph, Loc, Op, Shape, Symbol, Tensor, Type, Value, ValueId};
-
-/// A graph and inputs to run it on.
-#[derive(Clone, Debug)]
-pub struct Case {
-    pub graph: Graph,
-    pub inputs: Vec<Value>,
-}
-
-/// Bits from a seed (SplitMix64).
-#[derive(Clone, Debug)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Below `n`, which isn't 0.
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.bits() % n as u64) as usize
-    }
-
-    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len())]
-    }
-
-    pub fn chance(&mut self, one_in: usize) -> bool {
-        self.below(one_in) == 0
-    }
-
-    /// A tensor of small numbers and, of floats, special values.
-    pub fn tensor(&mut self, dtype: DType, shape: Vec<usize>) -> Tensor {
-        const SPECIAL: [f64; 8] = [0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30];
-        let n: usize = shape.iter().product();
-        if dtype.is_float() {
-            let elems: Vec<f64> = (0..n)
-                .map(
-                    |_| if self.chance(4) { *self.pick(&SPECIAL) } else { self.below(64) as f64 / 8.0 - 4.0 },
-                )
-                .collect();
-            return Tensor::from_floats(dtype, shape, elems);
-        }
-        let elems: Vec<i128> = (0..n).map(|_| self.below(9) as i128 - 4).collect();
-        Tensor::from_ints(dtype, shape, elems)
-    }
-}
-
-/// Element types that random graphs compute in.
-const DTYPES: [DType; 6] = [DType::F32, DType::F32, DType::F16, DType::I32, DType::I64, DType::Bool];
-
-/// A random graph of about `n_nodes` nodes with a few outputs. The sizes `n` and `m` of its inputs are symbols; the
-/// inputs that come with it give them small values, 0 and 1 among them. Evaluating it may fail.
-pub fn random_case(seed: u64, n_nodes: usize) -> Case {
-    let mut random = Random(seed);
-    let sizes = [("n", random.below(4) as i64), ("m", 1 + random.below(3) as i64)];
-    let mut graph = Graph::new(format!("random{seed}"));
-    let mut inputs = Vec::new();
-    for i in 0..4 {
-        let (dtype, rank) = (*random.pick(&DTYPES), random.below(4));
-        let shape: Shape = (0..rank).map(|_| random_dim(&mut random)).collect();
-        let concrete = shape.iter().map(|d| value_of(d, &sizes)).collect();
-        graph.add_input(format!("x{i}"), Type::tensor(dtype, shape));
-        inputs.push(Value::Tensor(random.tensor(dtype, concrete)));
-    }
-    let mut builder = Builder { graph, random, sizes };
-    for _ in 0..n_nodes {
-        builder.add();
-    }
-    let Builder { mut graph, mut random, .. } = builder;
-    let values: Vec<ValueId> = graph.values().map(|(id, _)| id).collect();
-    let n_outputs = 1 + random.below(4);
-    // Late values depend on more; now and then an early one, an input or the same one twice.
-    let outputs = (0..n_outputs).map(|i| {
-        let from = if random.chance(4) { 0 } else { values.len() / 2 };
-        (values[from + random.below(values.len() - from)], format!("y{i}"))
-    });
-    let outputs = outputs.collect();
-    graph.set_outputs(outputs);
-    Case { graph, inputs }
-}
-
-/// Whether two results are the same bit for bit, but for which NaN it is.
-pub fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Tensor(a), Value::Tensor(b)) => {
-            let bits = |t: &Tensor| -> Vec<u64> {
-                t.floats().iter().map(|v| if v.is_nan() { f64::NAN.to_bits() } else { v.to_bits() }).collect()
-            };
-            (a.dtype(), a.shape()) == (b.dtype(), b.shape())
-                && if a.dtype().is_float() { bits(a) == bits(b) } else { a == b }
-        }
-        (Value::Sequence(a), Value::Sequence(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-        }
-        (Value::Optional(a), Value::Optional(b)) => match (a, b) {
-            (Some(a), Some(b)) => same(a, b),
-            (None, None) => true,
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-fn random_dim(random: &mut Random) -> Dim {
-    match random.below(6) {
-        0 => Dim::symbol(Symbol::new("n")),
-        1 => Dim::symbol(Symbol::new("m")),
-        2 => Dim::from(1),
-        k => Dim::from(k as i64 - 1),
-    }
-}
-
-fn value_of(dim: &Dim, sizes: &[(&str, i64)]) -> usize {
-    let lookup = |s: &Symbol| sizes.iter().find(|(name, _)| *name == &*s.name).map(|(_, v)| *v);
-    dim.eval(&lookup).ok().and_then(|v| usize::try_from(v).ok()).unwrap_or(0)
-}
-
-struct Builder {
-    graph: Graph,
-    random: Random,
-    sizes: [(&'static str, i64); 2],
-}
+use tcc_ir::{Cmp, DType, Dim, Loc, Op, Shape, Type, ValueId};
 
 impl Builder {
     /// Adds a node; one whose operands don't fit is dropped.
-    fn add(&mut self) {
-        const MAKERS: [fn(&mut Builder) -> Option<(Op, Vec<ValueId>)>; 17] = [
+    pub(super) fn add(&mut self) {
+        const MAKERS: [fn(&mut Builder) -> Option<(Op, Vec<ValueId>)>; 25] = [
             Builder::constant,
             Builder::constant,
             Builder::sizes,
@@ -153,6 +29,14 @@ impl Builder {
             Builder::slice,
             Builder::assemble,
             Builder::index,
+            Builder::reduce,
+            Builder::reduce,
+            Builder::contract,
+            Builder::along_axis,
+            Builder::data_dependent,
+            Builder::branch,
+            Builder::branch,
+            Builder::repetition,
         ];
         let make = *self.random.pick(&MAKERS);
         let Some((op, inputs)) = make(self) else { return };
@@ -162,22 +46,22 @@ impl Builder {
     }
 
     /// A value, preferring late ones.
-    fn value(&mut self) -> ValueId {
+    pub(super) fn value(&mut self) -> ValueId {
         let n = self.graph.n_values();
         let from = if self.random.chance(2) { 0 } else { n / 2 };
         ValueId((from + self.random.below(n - from)) as u32)
     }
 
-    fn value_where(&mut self, wanted: &dyn Fn(&Type) -> bool) -> Option<ValueId> {
+    pub(super) fn value_where(&mut self, wanted: &dyn Fn(&Type) -> bool) -> Option<ValueId> {
         let tried: Vec<ValueId> = (0..16).map(|_| self.value()).collect();
         tried.into_iter().find(|v| wanted(self.graph.ty(*v)))
     }
 
-    fn shape(&self, v: ValueId) -> Shape {
+    pub(super) fn shape(&self, v: ValueId) -> Shape {
         self.graph.ty(v).as_tensor().map(|t| t.shape.clone()).unwrap_or_default()
     }
 
-    fn dtype(&self, v: ValueId) -> DType {
+    pub(super) fn dtype(&self, v: ValueId) -> DType {
         self.graph.ty(v).as_tensor().map_or(DType::Bool, |t| t.dtype)
     }
 
@@ -321,5 +205,44 @@ impl Builder {
         let indices = self.value_where(&|ty| ty.as_tensor().is_some_and(|t| t.dtype.is_int()))?;
         let rank = self.shape(x).len();
         (rank > 0).then(|| (Gather { axis: self.random.below(rank) }.into(), vec![x, indices]))
+    }
+
+    fn reduce(&mut self) -> Option<(Op, Vec<ValueId>)> {
+        let x = self.value();
+        let axes = (0..self.shape(x).len()).filter(|_| self.random.chance(2)).collect();
+        let kind = *self.random.pick(ReduceKind::ALL);
+        Some((Reduce { kind, axes, keepdims: self.random.chance(2) }.into(), vec![x]))
+    }
+
+    /// Any axis of one with any of the other, if they fit.
+    fn contract(&mut self) -> Option<(Op, Vec<ValueId>)> {
+        let a = self.value();
+        let b = self.like(a)?;
+        let (rank_a, rank_b) = (self.shape(a).len(), self.shape(b).len());
+        if rank_a == 0 || rank_b == 0 {
+            return None;
+        }
+        let (lhs, rhs) = (vec![self.random.below(rank_a)], vec![self.random.below(rank_b)]);
+        let op = Contract { lhs_batch: vec![], rhs_batch: vec![], lhs, rhs, out: self.dtype(a) };
+        Some((op.into(), vec![a, b]))
+    }
+
+    fn along_axis(&mut self) -> Option<(Op, Vec<ValueId>)> {
+        let x = self.value_where(&|ty| ty.as_tensor().is_some_and(|t| t.rank() > 0))?;
+        let axis = self.random.below(self.shape(x).len());
+        let op = match self.random.below(3) {
+            0 => ArgReduce { kind: ArgKind::Max, axis, last: self.random.chance(2), keepdims: true }.into(),
+            1 => TopK { axis, k: Dim::from(1), largest: self.random.chance(2), sorted: true }.into(),
+            _ => {
+                let (exclusive, reverse) = (self.random.chance(2), self.random.chance(2));
+                Cumulative { kind: CumulativeKind::Sum, axis, exclusive, reverse }.into()
+            }
+        };
+        Some((op, vec![x]))
+    }
+
+    /// A value whose size is known only when it is computed.
+    fn data_dependent(&mut self) -> Option<(Op, Vec<ValueId>)> {
+        Some((NonZero {}.into(), vec![self.value()]))
     }
 }

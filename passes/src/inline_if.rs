@@ -1,0 +1,56 @@
+//! Branches that are decided when the model is compiled.
+
+use crate::attempt::attempt;
+use crate::pass::{Changed, Context, Pass, Regions};
+use tcc_ir::{Diagnostic, Graph, Node, NodeId, Op, Type};
+
+pub const PASS: Pass = Pass {
+    name: "inline-if",
+    summary: "Replace an `if` whose condition is a constant by the branch that is taken.",
+    required: false,
+    regions: Regions::InnerFirst,
+    run,
+};
+
+fn run(graph: &mut Graph, _: &Context) -> Result<Changed, Diagnostic> {
+    let ids: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
+    let mut changed = Changed::No;
+    for id in ids {
+        changed = changed | Changed::when(attempt(graph, |graph| inline(graph, id)) == Some(true));
+    }
+    Ok(changed)
+}
+
+fn inline(graph: &mut Graph, id: NodeId) -> bool {
+    let Node { op: Op::If(op), inputs, outputs, checks, .. } = graph.node(id).clone() else { return false };
+    let Some(taken) = graph.constant_of(inputs[0]).and_then(|c| c.ints().first().copied()) else {
+        return false;
+    };
+    let branch = if taken != 0 { &op.then_branch } else { &op.else_branch };
+    let newest = graph.nodes().map(|(n, _)| n).max();
+    let results = graph.splice(id, branch, &inputs[1..]);
+    // The checks of the `if` are about what enters the branch.
+    let first = graph.nodes().map(|(n, _)| n).find(|n| Some(*n) > newest);
+    match first {
+        Some(first) => graph.add_checks(first, checks),
+        None if checks.is_empty() => {}
+        None => return false,
+    }
+    for (old, new) in outputs.into_iter().zip(results) {
+        // Users were typed by what both branches can give.
+        if !as_known(graph.ty(old), graph.ty(new)) {
+            return false;
+        }
+        graph.replace_uses(old, new);
+    }
+    graph.erase(id);
+    true
+}
+
+/// Whether users that took a value of type `old` take one of type `new`.
+fn as_known(old: &Type, new: &Type) -> bool {
+    match (old, new) {
+        (Type::Tensor(old), Type::Tensor(new)) => old.dtype == new.dtype && old.rank() == new.rank(),
+        _ => old == new,
+    }
+}
