@@ -27,6 +27,8 @@ pub struct Emitter<'a> {
     pub can_fail: bool,
     /// Arrays on the stack: made once, outside of every loop.
     arrays: Vec<(String, Ty, i64)>,
+    /// Constant arrays, filled at the start.
+    tables: IndexMap<(Ty, &'static [u64]), String>,
 }
 
 /// Alignment of temporaries in scratch memory.
@@ -49,6 +51,7 @@ impl<'a> Emitter<'a> {
             accs_before: Vec::new(),
             can_fail: false,
             arrays: Vec::new(),
+            tables: IndexMap::new(),
         };
         for (i, id) in operands(kernel).enumerate() {
             e.memory[id.0 as usize] = format!("%b{i}");
@@ -77,6 +80,13 @@ impl<'a> Emitter<'a> {
         }
         for (name, ty, n) in &self.arrays {
             head.line(format_args!("{name} = memref.alloca() : memref<{n}x{ty}>"));
+        }
+        for ((ty, words), name) in &self.tables {
+            for (i, word) in words.iter().enumerate() {
+                head.line(format_args!("{name}.at{i} = arith.constant {i} : index"));
+                head.line(format_args!("{name}.word{i} = arith.constant {word} : {ty}"));
+                head.line(format_args!("memref.store {name}.word{i}, {name}[{name}.at{i}] : memref<{}x{ty}>", words.len()));
+            }
         }
         if self.can_fail {
             head.line("%fault = memref.alloca() : memref<1xi32>");
@@ -117,6 +127,16 @@ impl<'a> Emitter<'a> {
     pub fn array(&mut self, ty: Ty, n: i64) -> String {
         let name = self.w.fresh();
         self.arrays.push((name.clone(), ty, n));
+        name
+    }
+
+    /// A constant array of integers: the name of its memref.
+    pub fn table(&mut self, ty: Ty, words: &'static [u64]) -> String {
+        if let Some(name) = self.tables.get(&(ty, words)) {
+            return name.clone();
+        }
+        let name = self.array(ty, words.len() as i64);
+        self.tables.insert((ty, words), name.clone());
         name
     }
 

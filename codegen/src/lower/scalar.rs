@@ -305,7 +305,8 @@ impl Emitter<'_> {
         // Bounds as floats: `lo` is a power of two or 0 and exact; `hi + 1` is a power of two and exact.
         let (low, above) = (w.float(a.ty, lo as f64), w.float(a.ty, (hi + 1) as f64));
         let (min, max) = (w.int(ty, lo as i64), w.int(ty, hi as i64));
-        let whole = w.un("math.trunc", a);
+        let whole = super::math::round(self, super::math::To::Zero, a);
+        let w = &mut self.w;
         let inside_low = w.cmp("oge", &whole, &low);
         let inside_high = w.cmp("olt", &whole, &above);
         let inside = w.bin("arith.andi", &inside_low, &inside_high);
