@@ -85,7 +85,10 @@ impl<'a> Emitter<'a> {
             for (i, word) in words.iter().enumerate() {
                 head.line(format_args!("{name}.at{i} = arith.constant {i} : index"));
                 head.line(format_args!("{name}.word{i} = arith.constant {word} : {ty}"));
-                head.line(format_args!("memref.store {name}.word{i}, {name}[{name}.at{i}] : memref<{}x{ty}>", words.len()));
+                head.line(format_args!(
+                    "memref.store {name}.word{i}, {name}[{name}.at{i}] : memref<{}x{ty}>",
+                    words.len()
+                ));
             }
         }
         if self.can_fail {

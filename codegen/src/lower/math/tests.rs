@@ -33,7 +33,12 @@ const UNARY: [(UnaryKind, f64, f64); 23] = [
 ];
 
 /// A kernel with an output for each function of `inputs`.
-pub fn outputs(dtype: DType, n: usize, n_inputs: usize, f: impl FnOnce(&mut Builder, &[ExprId]) -> Vec<ExprId>) -> Kernel {
+pub fn outputs(
+    dtype: DType,
+    n: usize,
+    n_inputs: usize,
+    f: impl FnOnce(&mut Builder, &[ExprId]) -> Vec<ExprId>,
+) -> Kernel {
     let ty = TensorType::new(dtype, [n as i64]);
     let mut b = Builder::new("functions");
     let inputs: Vec<_> = (0..n_inputs).map(|_| b.input(&ty)).collect();
@@ -51,7 +56,8 @@ pub fn outputs(dtype: DType, n: usize, n_inputs: usize, f: impl FnOnce(&mut Buil
 
 /// The distance of `got` from `want`, in units of the last place of `dtype`.
 fn ulps(dtype: DType, got: f64, want: f64) -> f64 {
-    let (digits, least, max) = if dtype == DType::F64 { (52, -1074, f64::MAX) } else { (23, -149, f64::from(f32::MAX)) };
+    let (digits, least, max) =
+        if dtype == DType::F64 { (52, -1074, f64::MAX) } else { (23, -149, f64::from(f32::MAX)) };
     let rounded = dtype.round_float(want);
     if got == rounded || (got.is_nan() && want.is_nan()) {
         return 0.0;
@@ -68,7 +74,12 @@ fn ulps(dtype: DType, got: f64, want: f64) -> f64 {
     (finite(got) - finite(want)).abs() / ulp
 }
 
-fn report(dtype: DType, name: &str, limit: f64, points: impl Iterator<Item = (String, f64, f64)>) -> Option<String> {
+fn report(
+    dtype: DType,
+    name: &str,
+    limit: f64,
+    points: impl Iterator<Item = (String, f64, f64)>,
+) -> Option<String> {
     let mut worst = (0.0, String::new());
     for (at, got, want) in points {
         let error = ulps(dtype, got, want);
@@ -82,7 +93,8 @@ fn report(dtype: DType, name: &str, limit: f64, points: impl Iterator<Item = (St
 
 /// Every `step`th bit pattern of f32, or a spread of f64 with as many exponents.
 fn sweep(dtype: DType, n: usize) -> Vec<f64> {
-    let special = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-45, -1e-45, 1e-310];
+    let special =
+        [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-45, -1e-45, 1e-310];
     let special = special.into_iter().map(|v| dtype.round_float(v));
     let near = (0..n / 4).map(|i| dtype.round_float((i as f64 / (n / 4) as f64 - 0.5) * 12.0));
     let bits = |i: usize| match dtype {
@@ -97,8 +109,10 @@ fn unary_functions_are_accurate() {
     let mut wrong = Vec::new();
     for dtype in [DType::F32, DType::F64] {
         let x = sweep(dtype, 300_000);
-        let k = outputs(dtype, x.len(), 1, |b, x| UNARY.iter().map(|(kind, ..)| b.unary(*kind, x[0])).collect());
-        let results = run(&k, &|_| None, &[Tensor::from_floats(dtype, vec![x.len()], x.iter().copied())]).expect("runs");
+        let k =
+            outputs(dtype, x.len(), 1, |b, x| UNARY.iter().map(|(kind, ..)| b.unary(*kind, x[0])).collect());
+        let results = run(&k, &|_| None, &[Tensor::from_floats(dtype, vec![x.len()], x.iter().copied())])
+            .expect("runs");
         for ((kind, f32_limit, f64_limit), got) in UNARY.iter().zip(results) {
             let limit = if dtype == DType::F64 { *f64_limit } else { *f32_limit };
             let points = x.iter().zip(got.floats()).filter_map(|(x, got)| {
@@ -117,10 +131,13 @@ fn unary_functions_are_accurate() {
 fn binary_functions_are_accurate() {
     let mut wrong = Vec::new();
     for dtype in [DType::F32, DType::F64] {
-        let mut values = vec![0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1e30, -1e30, 1e-40, 0.999_999, 1.000_001];
+        let mut values = vec![
+            0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1e30, -1e30, 1e-40, 0.999_999, 1.000_001,
+        ];
         values.extend([f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-45, 16_777_217.0, 3.402e38, 0.1, -7.5]);
         let values: Vec<f64> = values.into_iter().map(|v| dtype.round_float(v)).collect();
-        let mut pairs: Vec<(f64, f64)> = values.iter().flat_map(|x| values.iter().map(|y| (*x, *y))).collect();
+        let mut pairs: Vec<(f64, f64)> =
+            values.iter().flat_map(|x| values.iter().map(|y| (*x, *y))).collect();
         let mut state = 1u64;
         let mut random = move || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -136,12 +153,19 @@ fn binary_functions_are_accurate() {
             };
             pairs.push((dtype.round_float(x), dtype.round_float(y)));
         }
-        let kinds = [(BinaryKind::Pow, [0.6, 1.5]), (BinaryKind::Rem, [0.0, 0.0]), (BinaryKind::Mod, [0.5, 0.0])];
-        let k = outputs(dtype, pairs.len(), 2, |b, x| kinds.iter().map(|(kind, _)| b.binary(*kind, x[0], x[1])).collect());
-        let column = |f: fn(&(f64, f64)) -> f64| Tensor::from_floats(dtype, vec![pairs.len()], pairs.iter().map(f));
+        let kinds =
+            [(BinaryKind::Pow, [0.6, 1.5]), (BinaryKind::Rem, [0.0, 0.0]), (BinaryKind::Mod, [0.5, 0.0])];
+        let k = outputs(dtype, pairs.len(), 2, |b, x| {
+            kinds.iter().map(|(kind, _)| b.binary(*kind, x[0], x[1])).collect()
+        });
+        let column =
+            |f: fn(&(f64, f64)) -> f64| Tensor::from_floats(dtype, vec![pairs.len()], pairs.iter().map(f));
         let results = run(&k, &|_| None, &[column(|p| p.0), column(|p| p.1)]).expect("runs");
         for ((kind, limits), got) in kinds.iter().zip(results) {
-            let points = pairs.iter().zip(got.floats()).map(|((x, y), got)| (format!("{x:e}, {y:e}"), got, kind.float(*x, *y)));
+            let points = pairs
+                .iter()
+                .zip(got.floats())
+                .map(|((x, y), got)| (format!("{x:e}, {y:e}"), got, kind.float(*x, *y)));
             wrong.extend(report(dtype, kind.name(), limits[usize::from(dtype == DType::F64)], points));
         }
     }

@@ -34,9 +34,7 @@ const COS: Coefficients = Coefficients {
 
 /// A zero word, then the bits of 2/pi after the point.
 const TWO_OVER_PI: [&[u64]; 2] = [
-    &[
-        0, 0xa2f9_836e, 0x4e44_1529, 0xfc27_57d1, 0xf534_ddc0, 0xdb62_9599, 0x3c43_9041, 0xfe51_63ab,
-    ],
+    &[0, 0xa2f9_836e, 0x4e44_1529, 0xfc27_57d1, 0xf534_ddc0, 0xdb62_9599, 0x3c43_9041, 0xfe51_63ab],
     &[
         0,
         0xa2f9_836e_4e44_1529,
@@ -207,7 +205,8 @@ fn reduce(a: &mut Arith, size: &Val) -> Reduced {
     let (h, l) = a.fast_two_sum(&leading, &others);
 
     // Times pi/2.
-    let (pi_high, pi_low) = (a.pick(HALF_PI_HIGH[0], HALF_PI_HIGH[1]), a.pick(HALF_PI_LOW[0], HALF_PI_LOW[1]));
+    let (pi_high, pi_low) =
+        (a.pick(HALF_PI_HIGH[0], HALF_PI_HIGH[1]), a.pick(HALF_PI_LOW[0], HALF_PI_LOW[1]));
     let (pi_high, pi_low) = (a.c(pi_high), a.c(pi_low));
     let (high, error) = a.two_mul(&h, &pi_high);
     let error = a.fma(&h, &pi_low, &error);
