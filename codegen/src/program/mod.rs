@@ -3,6 +3,8 @@
 mod builtins;
 mod control;
 mod exprs;
+#[cfg(test)]
+mod tests;
 mod values;
 mod walk;
 mod weights;

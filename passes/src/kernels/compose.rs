@@ -116,6 +116,20 @@ impl Copier<'_> {
     }
 }
 
+/// The conditions that evaluating these expressions checks.
+fn checks_in(kernel: &Kernel, exprs: &[ExprId]) -> Vec<ExprId> {
+    let (mut todo, mut found) = (exprs.to_vec(), Vec::new());
+    while let Some(id) = todo.pop() {
+        if let Scalar::Check { cond, .. } = kernel.expr(id)
+            && !found.contains(cond)
+        {
+            found.push(*cond);
+        }
+        todo.extend(kernel.operands(id));
+    }
+    found
+}
+
 /// A value of type `from` stored to a buffer of type `to` and read back.
 fn through(b: &mut Builder, v: ExprId, from: DType, to: DType) -> ExprId {
     if from == to { v } else { b.cast(to, v) }
@@ -186,6 +200,8 @@ pub fn inline_producer<V: Copy + PartialEq>(
         };
         let v = copier.expr(b, store.value, &mut |_, _, _| unreachable!("nothing is replaced in a producer"));
         let v = through(b, v, from, to);
+        // A producer that doesn't look at its position leaves the checks of the index without a user.
+        let v = checks_in(b.kernel(), index).into_iter().fold(v, |v, cond| b.expr(Scalar::Check { cond, value: v }));
         match guard {
             Some(g) => {
                 let zero = b.constant(to, 0.0);
