@@ -45,22 +45,14 @@ fn run(bytes: &[u8], inputs: &[Value]) -> Result<Vec<Tensor>, String> {
 }
 
 fn check(graph: &Graph, inputs: &[Value]) {
-    let want = evaluate(graph, inputs);
-    // A random graph may use a size that none of its inputs has: nothing gives it a value.
-    if want.as_ref().is_err_and(|e| e.to_string().contains("has no value")) {
-        return;
-    }
+    // A failure of the evaluator may be in a node that nothing needs, which the passes remove.
+    let Ok(want) = evaluate(graph, inputs) else { return };
     for limit in [None, Some(0)] {
         let passes = PassOptions { opt_bisect_limit: limit, ..PassOptions::default() };
         let got = run(&package(graph, &passes), inputs);
-        match (&want, &got) {
-            (Ok(want), Ok(got)) => {
-                for (w, g) in want.iter().zip(got) {
-                    assert!(close(w.tensor(), g), "{}\nwant {w:?}\ngot {g:?}", text(graph));
-                }
-            }
-            (Err(_), Err(_)) => {}
-            (want, got) => panic!("{}\nevaluator {want:?}, program {got:?}", text(graph)),
+        let got = got.unwrap_or_else(|e| panic!("{}\n{e}", text(graph)));
+        for (w, g) in want.iter().zip(&got) {
+            assert!(close(w.tensor(), g), "{}\nwant {w:?}\ngot {g:?}", text(graph));
         }
     }
 }
