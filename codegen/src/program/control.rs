@@ -81,8 +81,7 @@ impl Walk<'_, '_> {
             region.inputs()[2..2 + op.n_carried].iter().map(|v| (*v, self.free_value(&inner, *v))).collect();
         inner.map.extend(params.iter().copied());
         inner.map.extend(region.inputs()[2 + op.n_carried..].iter().copied().zip(captures));
-        let cond_used =
-            region.uses(cond_param).next().is_some() || region.outputs().contains(&cond_param);
+        let cond_used = region.uses(cond_param).next().is_some() || region.outputs().contains(&cond_param);
         let cond_value = self.free_value(&inner, cond_param);
         inner.map.insert(cond_param, cond_value);
         let skip: Vec<usize> = (0..2 + op.n_carried).collect();

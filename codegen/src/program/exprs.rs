@@ -78,7 +78,10 @@ impl Exprs {
     fn atom(&mut self, atom: &Atom) -> ExprId {
         match atom {
             Atom::Sym(s) => {
-                let id = self.by_name.get(&s.name).unwrap_or_else(|| panic!("no graph defines the symbol `{}`", s.name));
+                let id = self
+                    .by_name
+                    .get(&s.name)
+                    .unwrap_or_else(|| panic!("no graph defines the symbol `{}`", s.name));
                 self.push(Expr::Symbol(*id))
             }
             Atom::FloorDiv(a, b) => {

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 use tcc_ir::eval::evaluate;
 use tcc_ir::ops::{Binary, BinaryKind, If, Loop, NonZero, Reduce, ReduceKind};
-use tcc_ir::{Dim, DType, Graph, Loc, Symbol, Tensor, Type, Value};
+use tcc_ir::{DType, Dim, Graph, Loc, Symbol, Tensor, Type, Value};
 use tcc_passes::testing::{random_case, same};
 use tcc_passes::{Options as PassOptions, default_pipeline};
 use tcc_runtime::package::write_package;
@@ -15,11 +15,14 @@ use tcc_runtime::{Context, Package, Pool};
 /// The package's bytes for a graph.
 fn package(graph: &Graph, passes: &PassOptions) -> Vec<u8> {
     let mut graph = graph.clone();
-    tcc_passes::run(&mut graph, &default_pipeline(), passes, &mut |_, _| {}).unwrap_or_else(|e| panic!("{e}"));
-    let program = compile(&graph, &Target::host().unwrap(), &Options::new(&[Emit::Image]), 1).unwrap_or_else(|e| panic!("{e}"));
+    tcc_passes::run(&mut graph, &default_pipeline(), passes, &mut |_, _| {})
+        .unwrap_or_else(|e| panic!("{e}"));
+    let program = compile(&graph, &Target::host().unwrap(), &Options::new(&[Emit::Image]), 1)
+        .unwrap_or_else(|e| panic!("{e}"));
     let mut manifest = program.manifest;
     let mut file = Cursor::new(Vec::new());
-    write_package(&mut manifest, &[&program.code], |w| program.weights.write(w), &mut file).unwrap_or_else(|e| panic!("{e}"));
+    write_package(&mut manifest, &[&program.code], |w| program.weights.write(w), &mut file)
+        .unwrap_or_else(|e| panic!("{e}"));
     file.into_inner()
 }
 
@@ -68,7 +71,9 @@ fn random_graphs_compute_what_the_evaluator_does() {
 /// Equal bit for bit, or floats within what the library's functions may differ by.
 fn close(want: &Tensor, got: &Tensor) -> bool {
     let tolerance = if want.dtype() == DType::F16 { 2e-3 } else { 1e-5 };
-    let near = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * a.abs().max(1.0);
+    let near = |(a, b): (&f64, &f64)| {
+        a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * a.abs().max(1.0)
+    };
     same(&Value::Tensor(want.clone()), &Value::Tensor(got.clone()))
         || (want.dtype().is_float()
             && (want.dtype(), want.shape()) == (got.dtype(), got.shape())
@@ -116,10 +121,15 @@ fn branches_and_loops_run() {
     body.set_outputs(vec![(go_on, "c".into()), (next, "n".into()), (state, "scan".into())]);
     let op = Loop { body, n_carried: 1, has_trip: true, has_cond: true };
     let out = g.add(op, &[trip, cond, y, x], &none).unwrap();
-    let total = g.add1(Reduce { kind: ReduceKind::Sum, axes: vec![0], keepdims: false }, &[out[1]], &none).unwrap();
+    let total =
+        g.add1(Reduce { kind: ReduceKind::Sum, axes: vec![0], keepdims: false }, &[out[1]], &none).unwrap();
     g.set_outputs(vec![(out[0], "a".into()), (out[1], "b".into()), (total, "t".into())]);
     for (n, trip, cond) in [(3, 4, 1), (5, 0, 1), (2, 3, 0), (0, 2, 1)] {
-        let inputs = [floats(&[n]), Tensor::scalar_int(DType::I64, trip).into(), Tensor::scalar_int(DType::Bool, cond).into()];
+        let inputs = [
+            floats(&[n]),
+            Tensor::scalar_int(DType::I64, trip).into(),
+            Tensor::scalar_int(DType::Bool, cond).into(),
+        ];
         check(&g, &inputs);
     }
 }
@@ -131,7 +141,8 @@ fn sizes_that_data_decides_flow_on() {
     let x = g.add_input("x", Type::tensor(DType::F32, [Dim::from(Symbol::new("n"))]));
     let places = g.add1(NonZero {}, &[x], &none).unwrap();
     let twice = g.add1(add(), &[places, places], &none).unwrap();
-    let total = g.add1(Reduce { kind: ReduceKind::Sum, axes: vec![1], keepdims: false }, &[twice], &none).unwrap();
+    let total =
+        g.add1(Reduce { kind: ReduceKind::Sum, axes: vec![1], keepdims: false }, &[twice], &none).unwrap();
     g.set_outputs(vec![(twice, "y".into()), (total, "t".into())]);
     for n in [0, 1, 4, 9] {
         check(&g, &[floats(&[n])]);

@@ -201,7 +201,9 @@ pub fn inline_producer<V: Copy + PartialEq>(
         let v = copier.expr(b, store.value, &mut |_, _, _| unreachable!("nothing is replaced in a producer"));
         let v = through(b, v, from, to);
         // A producer that doesn't look at its position leaves the checks of the index without a user.
-        let v = checks_in(b.kernel(), index).into_iter().fold(v, |v, cond| b.expr(Scalar::Check { cond, value: v }));
+        let v = checks_in(b.kernel(), index)
+            .into_iter()
+            .fold(v, |v, cond| b.expr(Scalar::Check { cond, value: v }));
         match guard {
             Some(g) => {
                 let zero = b.constant(to, 0.0);
