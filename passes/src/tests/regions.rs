@@ -56,6 +56,10 @@ fn optimise(g: &mut Graph) {
     run(g, &canonical, &options, &mut |_, _| {}).unwrap();
 }
 
+fn has(g: &Graph, name: &str) -> bool {
+    g.nodes().any(|(_, node)| node.op.name() == name)
+}
+
 #[test]
 fn a_decided_branch_takes_the_place_of_the_if() {
     let mut g = guarded(Some(true));
