@@ -3,7 +3,7 @@
 use tcc_ir::{Dim, Graph, Type, ValueId};
 use tcc_runtime::package::{self, Expr, Form, Manifest};
 
-use crate::execute;
+use crate::{execute, plan};
 
 /// One input or output.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,6 +119,6 @@ fn package_dim(manifest: &Manifest, at: package::ExprId) -> PortDim {
     match manifest.exprs[at.index()] {
         Expr::Const(size) => PortDim::Fixed(size),
         Expr::Symbol(symbol) => PortDim::Named(manifest.symbols[symbol.index()].name.clone()),
-        _ => PortDim::Other("?".to_string()),
+        _ => PortDim::Other(plan::expr(manifest, at)),
     }
 }

@@ -1,20 +1,24 @@
 //! Runs one case in this process.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use super::Outcome;
-use super::Verdict;
+use tcc_ir::{Graph, Value};
+use tcc_runtime::{Context, Pool};
+
 use super::case::{Case, DataSet};
 use super::judge::{Finding, judge};
+use super::{Outcome, Verdict};
 use crate::compare::{self, Tolerance};
-use crate::{Result, execute, port, source};
-use tcc_ir::{Graph, Value};
+use crate::{Result, compile, execute, port, source};
 
 /// What computes the outputs.
 #[derive(Clone, Debug)]
 pub enum Engine {
     /// The reference evaluator, on the graph as it was imported.
     Reference,
+    /// Compiled code.
+    Compiled(compile::Options),
 }
 
 /// Runs the case in `folder` and judges it.
@@ -61,12 +65,18 @@ fn find(case: &Case, engine: &Engine) -> Finding {
 
 enum Runner {
     Reference(Graph),
+    Compiled(Box<Context>),
 }
 
 impl Engine {
     fn prepare(&self, graph: Graph) -> Result<Runner> {
         match self {
             Engine::Reference => Ok(Runner::Reference(graph)),
+            Engine::Compiled(options) => {
+                let package = compile::compile(graph, options, &mut |_, _| {})?.package()?;
+                let context = Context::new(Arc::new(package), Arc::new(Pool::new(0)));
+                Ok(Runner::Compiled(Box::new(context)))
+            }
         }
     }
 }
@@ -75,6 +85,11 @@ impl Runner {
     fn run(&mut self, inputs: &[Value]) -> Result<Vec<Value>> {
         match self {
             Runner::Reference(graph) => execute::evaluate(graph, inputs),
+            Runner::Compiled(context) => {
+                execute::set_inputs(context, inputs)?;
+                execute::run(context)?;
+                execute::outputs(context)
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use tcc::check::one::{self, Engine};
 use tcc::check::suite::{self, Suite};
 use tcc::check::{Outcome, Verdict};
 use tcc::compare::Tolerance;
-use tcc::{Code, Diagnostic, Result};
+use tcc::{Code, Diagnostic, Result, compile};
 
 /// Run models with known answers, and compare
 #[derive(clap::Args)]
@@ -41,6 +41,9 @@ pub struct Args {
     /// Check the reference evaluator instead of compiled code
     #[arg(long)]
     reference: bool,
+    /// How much to optimise: 0 nothing, 1 without fusion, 2 and 3 everything
+    #[arg(long, value_name = "L", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
+    opt_level: u8,
     /// Check one case in this process, and print its JSON object
     #[arg(long, value_name = "DIR", hide = true, conflicts_with = "suite")]
     one: Option<PathBuf>,
@@ -51,8 +54,9 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let engine = Engine::Reference;
     if let Some(folder) = &args.one {
+        let options = compile::Options { level: args.opt_level, threads: 1, ..compile::Options::default() };
+        let engine = if args.reference { Engine::Reference } else { Engine::Compiled(options) };
         let outcome = one::check(folder, &engine, Tolerance { rtol: args.rtol, atol: args.atol });
         println!("{}", outcome.to_json(&folder.display().to_string()));
         return Ok(ExitCode::SUCCESS);
@@ -62,12 +66,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Diagnostic::error(Code::InputMismatch, format!("--timeout {}: {error}", args.timeout))
     })?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut arguments = vec![format!("--opt-level={}", args.opt_level)];
+    arguments.extend(args.reference.then(|| "--reference".to_string()));
     let suite = Suite {
         folder,
         matching: args.matching,
         jobs: args.jobs.unwrap_or(cpus),
         timeout,
-        arguments: if args.reference { vec!["--reference".to_string()] } else { Vec::new() },
+        arguments,
     };
     let mut counts = Verdict::ALL.map(|verdict| (verdict, 0));
     suite::run(&suite, &mut |name, outcome| {

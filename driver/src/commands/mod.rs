@@ -1,11 +1,22 @@
 //! The subcommands, a file each. A command gives an exit code or the diagnostics that `main` prints.
 
+mod bench;
 mod check;
+mod compile;
 mod explain;
+mod inspect;
 mod ops;
 mod opt;
-mod passes;
+mod run;
 mod targets;
+
+// What several commands share.
+mod emit;
+mod model_args;
+mod outputs;
+mod passes;
+mod profile;
+mod progress;
 
 use std::process::ExitCode;
 
@@ -22,16 +33,21 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  tcc opt model.onnx --passes=fold,dce
-  tcc check --suite cases --reference
+  tcc compile model.onnx -o model.tcc
+  tcc run model.tcc --input x=x.npy --output-dir results
+  tcc bench model.tcc --fill random:1 --json
   tcc explain TCC1001
 
 Exit codes: 0 all went well, 1 something is wrong with the model or the request, 2 wrong usage.";
 
 #[derive(Subcommand)]
 enum Command {
+    Compile(compile::Args),
+    Run(run::Args),
+    Bench(bench::Args),
     Check(check::Args),
     Opt(opt::Args),
+    Inspect(inspect::Args),
     Ops(ops::Args),
     Explain(explain::Args),
     Targets(targets::Args),
@@ -40,8 +56,12 @@ enum Command {
 /// Parses the command line, runs the command and prints what is wrong.
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Compile(args) => compile::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Check(args) => check::run(args),
         Command::Opt(args) => opt::run(args),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Ops(args) => ops::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Targets(args) => targets::run(&args),

@@ -1,0 +1,189 @@
+//! From a graph to a package: passes, code generation, file.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tcc_codegen::program::{self, CompileError, Program};
+use tcc_codegen::{Emit, OptLevel, Target};
+use tcc_ir::{Graph, Op};
+use tcc_passes::{Pass, Phase, Report, default_pipeline};
+use tcc_runtime::Package;
+use tcc_runtime::package::{WriteError, write_package_file};
+
+use crate::{Code, Diagnostic, Diagnostics, Result, report};
+
+/// How to compile.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// A name that [`Target::named`] takes.
+    pub target: String,
+    /// 0: only what is needed; 1: simplified, a kernel an operator; 2 and 3: kernels are fused.
+    pub level: u8,
+    pub passes: tcc_passes::Options,
+    /// Threads that generate code; 0: as many as there are CPUs.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { target: "host".to_string(), level: 3, passes: tcc_passes::Options::default(), threads: 0 }
+    }
+}
+
+/// A compiled model, in memory.
+pub struct Compiled {
+    /// The graph that code was generated from, in the fused phase.
+    pub graph: Graph,
+    pub target: Target,
+    pub program: Program,
+    pub report: Report,
+    pub counts: Counts,
+}
+
+/// Nodes at the stages of a compilation, regions included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// As imported.
+    pub nodes: usize,
+    /// What became kernels.
+    pub kernels: usize,
+    /// What calls the runtime's own routines, or is control flow.
+    pub others: usize,
+}
+
+/// Compiles a graph. `observe` sees the graph after each pass that the options name in `print_after`.
+///
+/// # Errors
+/// All that the target can't do, and whatever a pass or the code generator says against the model.
+pub fn compile(
+    mut graph: Graph,
+    options: &Options,
+    observe: &mut dyn FnMut(&Pass, &Graph),
+) -> Result<Compiled> {
+    let target = Target::named(&options.target).map_err(|error| report::codegen(&error))?;
+    let nodes = count(&graph, &|_| true);
+    let report = optimise(&mut graph, options, observe)?;
+    let kernels = count(&graph, &|op| matches!(op, Op::KernelOp(_)));
+    let constants = count(&graph, &|op| matches!(op, Op::Constant(_)));
+    let counts = Counts { nodes, kernels, others: count(&graph, &|_| true) - kernels - constants };
+    let program = program::compile(&graph, &target, &codegen_options(options, &[]), threads(options));
+    let program = program.map_err(|error| match error {
+        CompileError::Unsupported(found) => found,
+        CompileError::Codegen(error) => report::codegen(&error).into(),
+    })?;
+    Ok(Compiled { graph, target, program, report, counts })
+}
+
+/// Runs the passes that the options ask for.
+fn optimise(
+    graph: &mut Graph,
+    options: &Options,
+    observe: &mut dyn FnMut(&Pass, &Graph),
+) -> Result<Report> {
+    let mut passes = options.passes.clone();
+    if options.level == 0 && passes.opt_bisect_limit.is_none() {
+        passes.opt_bisect_limit = Some(0);
+    }
+    if options.level != 1 || passes.passes.is_some() {
+        return Ok(tcc_passes::run(graph, &default_pipeline(), &passes, observe)?);
+    }
+    let mut report = tcc_passes::run(graph, &default_pipeline().until(Phase::Canonical), &passes, observe)?;
+    passes.passes = Some(vec!["kernels".to_string()]);
+    report.applications.extend(tcc_passes::run(graph, &default_pipeline(), &passes, observe)?.applications);
+    Ok(report)
+}
+
+fn codegen_options<'a>(options: &Options, emit: &'a [Emit]) -> tcc_codegen::Options<'a> {
+    let opt = match options.level {
+        0 => OptLevel::None,
+        1 => OptLevel::Fast,
+        _ => OptLevel::Full,
+    };
+    tcc_codegen::Options { opt, ..tcc_codegen::Options::new(emit) }
+}
+
+fn threads(options: &Options) -> usize {
+    match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    }
+}
+
+/// Nodes of a graph and its regions for whose operator `which` holds.
+fn count(graph: &Graph, which: &dyn Fn(&Op) -> bool) -> usize {
+    graph
+        .nodes()
+        .map(|(_, node)| {
+            let mut n = usize::from(which(&node.op));
+            node.op.visit_graphs(&mut |region| n += count(region, which));
+            n
+        })
+        .sum()
+}
+
+impl Compiled {
+    /// Writes the package. `path` never holds half a package.
+    pub fn write(&mut self, path: &Path) -> Result<()> {
+        let Program { manifest, code, weights, .. } = &mut self.program;
+        let mut weights = |out: &mut dyn Write| weights.write(out);
+        write_package_file(path, manifest, &[code], &mut weights).map_err(|error| match error {
+            WriteError::Io(error) => report::unwritable(path, error).into(),
+            WriteError::Invalid(_) => Diagnostic::error(Code::CodegenFailed, error.to_string()).into(),
+        })
+    }
+
+    /// The package, opened as from a file.
+    pub fn package(&mut self) -> Result<Package> {
+        let file = TemporaryFile::new();
+        self.write(file.path())?;
+        // The file may go as soon as it is open: it stays mapped.
+        open(file.path())
+    }
+
+    /// The modules of all kernels in another form: LLVM IR, assembly or objects, one a module.
+    pub fn artifacts(&self, options: &Options, emit: Emit) -> Result<Vec<tcc_codegen::Artifacts>> {
+        let emit = [emit];
+        let options_of = codegen_options(options, &emit);
+        let all =
+            tcc_codegen::compile_all(&self.program.modules, &self.target, &options_of, threads(options));
+        all.into_iter().map(|made| made.map_err(|error| report::codegen(&error).into())).collect()
+    }
+}
+
+/// Opens a package.
+pub fn open(path: &Path) -> Result<Package> {
+    Package::open(path).map_err(|error| {
+        let found: Diagnostics = report::runtime(&error).into();
+        report::in_file(found, path)
+    })
+}
+
+/// A name in the system's folder for temporary files; what is there is removed in the end.
+pub struct TemporaryFile(PathBuf);
+
+impl TemporaryFile {
+    pub fn new() -> TemporaryFile {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tcc-{}-{number}.tcc", std::process::id());
+        TemporaryFile(std::env::temp_dir().join(name))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Default for TemporaryFile {
+    fn default() -> Self {
+        TemporaryFile::new()
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        // It may never have been made.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
