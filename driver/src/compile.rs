@@ -76,11 +76,7 @@ pub fn compile(
 }
 
 /// Runs the passes that the options ask for.
-fn optimise(
-    graph: &mut Graph,
-    options: &Options,
-    observe: &mut dyn FnMut(&Pass, &Graph),
-) -> Result<Report> {
+fn optimise(graph: &mut Graph, options: &Options, observe: &mut dyn FnMut(&Pass, &Graph)) -> Result<Report> {
     let mut passes = options.passes.clone();
     if options.level == 0 && passes.opt_bisect_limit.is_none() {
         passes.opt_bisect_limit = Some(0);

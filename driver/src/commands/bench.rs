@@ -57,8 +57,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let start = Instant::now();
     let package = Arc::new(compile::open(path)?);
     let load_ms = milliseconds(start.elapsed());
-    let artifact_bytes =
-        std::fs::metadata(path).map_err(|error| report::unreadable(path, error))?.len();
+    let artifact_bytes = std::fs::metadata(path).map_err(|error| report::unreadable(path, error))?.len();
 
     let inputs = args.inputs.gather(&port::package_inputs(package.manifest()), &dims)?;
     let mut context = Context::new(Arc::clone(&package), pool(args.threads));

@@ -68,13 +68,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let mut arguments = vec![format!("--opt-level={}", args.opt_level)];
     arguments.extend(args.reference.then(|| "--reference".to_string()));
-    let suite = Suite {
-        folder,
-        matching: args.matching,
-        jobs: args.jobs.unwrap_or(cpus),
-        timeout,
-        arguments,
-    };
+    let suite =
+        Suite { folder, matching: args.matching, jobs: args.jobs.unwrap_or(cpus), timeout, arguments };
     let mut counts = Verdict::ALL.map(|verdict| (verdict, 0));
     suite::run(&suite, &mut |name, outcome| {
         if let Some((_, count)) = counts.iter_mut().find(|(verdict, _)| *verdict == outcome.verdict) {

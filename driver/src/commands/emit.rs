@@ -56,10 +56,11 @@ pub fn compiled(compiled: &Compiled, options: &Options, stages: &[Stage]) -> Res
 }
 
 fn one(compiled: &Compiled, options: &Options, stage: Stage) -> Result<Vec<Emitted>> {
-    let modules = |emit: Emit, suffix: &str, take: fn(tcc_codegen::Artifacts) -> Option<Emitted>| -> Result<_> {
-        let made = compiled.artifacts(options, emit)?.into_iter().filter_map(take).enumerate();
-        Ok(made.map(|(at, file)| Emitted { suffix: format!("{at}.{suffix}"), ..file }).collect())
-    };
+    let modules =
+        |emit: Emit, suffix: &str, take: fn(tcc_codegen::Artifacts) -> Option<Emitted>| -> Result<_> {
+            let made = compiled.artifacts(options, emit)?.into_iter().filter_map(take).enumerate();
+            Ok(made.map(|(at, file)| Emitted { suffix: format!("{at}.{suffix}"), ..file }).collect())
+        };
     Ok(match stage {
         Stage::Graph => Vec::new(),
         Stage::Fused => vec![Emitted::text("fused.txt", tcc_ir::text::print(&compiled.graph))],

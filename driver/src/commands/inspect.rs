@@ -80,7 +80,11 @@ fn package(path: &Path, with_plan: bool) -> Result<()> {
     println!("package {}", manifest.model);
     row("producer", &manifest.producer);
     for code in &manifest.sections {
-        let needs = if code.cpu_features.is_empty() { "nothing special".into() } else { code.cpu_features.join(", ") };
+        let needs = if code.cpu_features.is_empty() {
+            "nothing special".into()
+        } else {
+            code.cpu_features.join(", ")
+        };
         row("code", &format!("{} ({}), {} bytes, needs {needs}", code.target, code.arch, code.len));
     }
     row("weights", &format!("{} bytes", package.weights_bytes()));

@@ -70,11 +70,13 @@ impl InputArgs {
     pub fn gather(&self, ports: &[Port], dims: &[DimBinding]) -> Result<Vec<Value>> {
         let known = dims.iter().map(|dim| (dim.name.clone(), dim.hi)).collect();
         let mut sizes = Sizes { known, assumed: Vec::new() };
-        let sources =
-            Sources { files: self.files.clone(), npz: self.inputs.clone(), fill: self.fill };
+        let sources = Sources { files: self.files.clone(), npz: self.inputs.clone(), fill: self.fill };
         let values = inputs::gather(ports, &sources, &mut sizes)?;
         if !sizes.assumed.is_empty() {
-            eprintln!("note: filled inputs have size 1 for {}; --dim NAME=V sets another", sizes.assumed.join(", "));
+            eprintln!(
+                "note: filled inputs have size 1 for {}; --dim NAME=V sets another",
+                sizes.assumed.join(", ")
+            );
         }
         Ok(values)
     }
