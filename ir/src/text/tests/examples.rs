@@ -74,6 +74,16 @@ pub(super) const KERNEL: &str = r#"graph @k(%x: f32[n, m]) -> (f32[n, m]) {
 }
 "#;
 
+/// Many operators, each once, without types.
+pub(super) const MANY: &str = include_str!("many.tcc");
+
+#[test]
+fn every_form_of_attribute_round_trips() {
+    let graph = read(MANY);
+    graph.verify().unwrap_or_else(|v| panic!("{}", v[0]));
+    assert_round_trip(&graph);
+}
+
 #[test]
 fn printed_texts_parse_to_themselves() {
     for text in FIXED {

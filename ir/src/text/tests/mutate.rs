@@ -36,10 +36,12 @@ const SNIPPETS: [&str; 24] = [
 fn damaged_texts_never_panic() {
     let mut texts: Vec<String> = examples::FIXED.iter().map(|t| t.to_string()).collect();
     texts.push(examples::KERNEL.to_string());
+    // Often, as it has the most to damage.
+    texts.extend((0..10).map(|_| examples::MANY.to_string()));
     texts.extend((0..20).map(|seed| print(&random::graph(&mut Rng::new(seed), 2))));
     let mut rng = Rng::new(7);
     let (mut read, mut refused) = (0, 0);
-    for _ in 0..6000 {
+    for _ in 0..3000 {
         let mut text = texts[rng.below(texts.len())].clone();
         for _ in 0..1 + rng.below(3) {
             damage(&mut text, &mut rng);
@@ -64,7 +66,7 @@ fn damaged_texts_never_panic() {
             }
         }
     }
-    assert!(read > 100 && refused > 1000, "{read} read, {refused} refused");
+    assert!(read > 100 && refused > 500, "{read} read, {refused} refused");
 }
 
 /// Removes, repeats or replaces a part of the text.
