@@ -1,15 +1,29 @@
 //! The import table: which operators of which opsets are read, and how. One file a family.
 
+mod activation;
+mod along_axis;
 mod axes;
 mod cast;
 mod control;
+mod contraction;
+mod conv;
+mod einsum;
 mod elementwise;
 mod generate;
 mod index;
+mod loss;
+mod matmul;
 mod movement;
 mod sequence;
+mod normalize;
+mod pool;
+mod precision;
+mod quantize;
+mod reduce;
 mod shape;
 mod slice_pad;
+mod softmax;
+mod spatial;
 
 use tcc_ir::ValueId;
 
@@ -35,15 +49,26 @@ const fn onnx(op_type: &'static str, since: i64, import: ImportFn) -> Entry {
 }
 
 const FAMILIES: &[&[Entry]] = &[
+    activation::TABLE,
+    along_axis::TABLE,
     cast::TABLE,
     control::TABLE,
+    conv::TABLE,
+    einsum::TABLE,
     elementwise::TABLE,
     generate::TABLE,
     index::TABLE,
+    loss::TABLE,
+    matmul::TABLE,
     movement::TABLE,
     sequence::TABLE,
+    normalize::TABLE,
+    pool::TABLE,
+    quantize::TABLE,
+    reduce::TABLE,
     shape::TABLE,
     slice_pad::TABLE,
+    softmax::TABLE,
 ];
 
 /// Every entry, family by family.
