@@ -1,10 +1,17 @@
 //! Operators one at a time: a graph of one node, inferred and evaluated.
 
 mod cast;
+mod contract;
+mod control;
 mod gather;
 mod movement;
+mod one_op;
 mod properties;
+mod reduce;
 mod scatter;
+mod search;
+mod sequence;
+mod string;
 mod symbolic;
 
 use crate::eval::evaluate;
