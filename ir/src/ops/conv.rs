@@ -7,10 +7,10 @@ use crate::tensor::{Tensor, Value};
 use crate::types::{Cmp, Dim, TensorType, Type};
 
 crate::attrs! {
-    /// `y[n, m, o..] = sum over c, k.. of x[n, g*C/groups + c, o*stride + k*dilation - before..] * w[m, c, k..]`, where g is the
-    /// group of m; outside x is 0. x: [N, C, spatial..], w: [M, C/groups, window..], both of one number type; y: [N, M,
-    /// `floor((n + before + after - ((k-1)*dilation + 1)) / stride) + 1`..]. Attributes have one entry a spatial axis;
-    /// negative pads crop. Sums are accumulated wide; integers wrap.
+    /// `y[n, m, o..] = sum over c, k.. of x[n, g*C/groups + c, o*stride + k*dilation - before..] * w[m, c, k..]`,
+    /// where g is the group of m; outside x is 0. x: [N, C, spatial..], w: [M, C/groups, window..], both of one
+    /// number type; y: [N, M, `floor((n + before + after - ((k-1)*dilation + 1)) / stride) + 1`..]. Attributes have
+    /// one entry a spatial axis; negative pads crop. Sums are accumulated wide; integers wrap.
     pub struct Conv {
         pub strides: Vec<usize>,
         pub dilations: Vec<usize>,
@@ -37,15 +37,15 @@ impl Conv {
         let (in_size, out_size, taps) = (size(x.shape()), size(&shape), size(w.shape()));
         let (xs, ws) = (T::load(x), T::load(w));
         let mut out = vec![T::ZERO; n * m * out_size];
-        self.sliding().for_each_tap(&w.shape()[2..], &x.shape()[2..], &shape[2..], before, |tap, pairs| {
+        self.sliding().for_each_tap(&w.shape()[2..], &x.shape()[2..], &shape[2..], before, |tap, runs| {
             for (row, acc) in out.chunks_exact_mut(out_size.max(1)).enumerate() {
                 let (image, filter) = (row / m, row % m);
                 let first = image * c + filter / m_per_group * per_group;
                 for ch in 0..per_group {
                     let weight = ws[(filter * per_group + ch) * taps + tap];
                     let plane = &xs[(first + ch) * in_size..][..in_size];
-                    for (o, i) in pairs {
-                        acc[*o] = acc[*o].add_product(plane[*i], weight);
+                    for r in runs {
+                        accumulate(&mut acc[r.place..][..r.len], &plane[r.position..], r.step, weight);
                     }
                 }
             }
@@ -77,6 +77,16 @@ impl OpDef for Conv {
         let before = self.sliding().offsets(cx)?;
         let run = if dtype.is_float() { Conv::run::<f64> } else { Conv::run::<i64> };
         Ok(vec![run(self, x, w, &before, shape).into()])
+    }
+}
+
+/// Adds `weight` times every `step`th element of x.
+fn accumulate<T: Wide>(acc: &mut [T], x: &[T], step: usize, weight: T) {
+    // The common case without the cost of a stepping iterator.
+    if step == 1 {
+        acc.iter_mut().zip(x).for_each(|(a, x)| *a = a.add_product(*x, weight));
+    } else {
+        acc.iter_mut().zip(x.iter().step_by(step)).for_each(|(a, x)| *a = a.add_product(*x, weight));
     }
 }
 

@@ -8,10 +8,11 @@ use crate::tensor::{Tensor, Value};
 use crate::types::{Dim, Type};
 
 crate::attrs! {
-    /// Every element `x[n, c, i..]` adds `x * w[c, m, k..]` to `y[n, g*M/groups + m, i*stride + k*dilation - before..]`, where g
-    /// is the group of c; places outside y are dropped. x: [N, C, spatial..], w: [C, M/groups, window..], both of one
-    /// number type; y: [N, M, `(n-1)*stride + output_padding + (k-1)*dilation + 1 - before - after`..]. Attributes have one
-    /// entry a spatial axis; negative pads widen. Sums are accumulated wide; integers wrap.
+    /// Every element `x[n, c, i..]` adds `x * w[c, m, k..]` to `y[n, g*M/groups + m, i*stride + k*dilation -
+    /// before..]`, where g is the group of c; places outside y are dropped. x: [N, C, spatial..], w: [C, M/groups,
+    /// window..], both of one number type; y: [N, M, `(n-1)*stride + output_padding + (k-1)*dilation + 1 - before -
+    /// after`..]. Attributes have one entry a spatial axis; negative pads widen. Sums are accumulated wide; integers
+    /// wrap.
     pub struct ConvTranspose {
         pub strides: Vec<usize>,
         pub dilations: Vec<usize>,
@@ -41,15 +42,15 @@ impl ConvTranspose {
         let mut out = vec![T::ZERO; n * m * out_size];
         // The places of the window are the positions in x; what the window covers are positions in y.
         let (window, places, covered) = (&w.shape()[2..], &x.shape()[2..], &shape[2..]);
-        self.sliding().for_each_tap(window, covered, places, before, |tap, pairs| {
+        self.sliding().for_each_tap(window, covered, places, before, |tap, runs| {
             for (row, acc) in out.chunks_exact_mut(out_size.max(1)).enumerate() {
                 let (image, filter) = (row / m, row % m);
                 let (group, column) = (filter / per_group, filter % per_group);
                 for ch in group * c_per_group..(group + 1) * c_per_group {
                     let weight = ws[(ch * per_group + column) * taps + tap];
                     let plane = &xs[(image * c + ch) * in_size..][..in_size];
-                    for (i, o) in pairs {
-                        acc[*o] = acc[*o].add_product(plane[*i], weight);
+                    for (i, o) in runs.iter().flat_map(|r| r.pairs()) {
+                        acc[o] = acc[o].add_product(plane[i], weight);
                     }
                 }
             }

@@ -7,9 +7,9 @@ use crate::tensor::Value;
 use crate::types::{DType, Type};
 
 crate::attrs! {
-    /// Runs `then_branch` when the first input (one bool) is true, else `else_branch`. The other inputs are what the branches
-    /// use from outside: both branches take all of them. Outputs of the branches agree in number and element type; extents
-    /// in which they differ are known only when the node has run.
+    /// Runs `then_branch` when the first input (one bool) is true, else `else_branch`. The other inputs are what the
+    /// branches use from outside: both branches take all of them. Outputs of the branches agree in number and element
+    /// type; extents in which they differ are known only when the node has run.
     pub struct If { pub then_branch: Graph, pub else_branch: Graph }
 }
 

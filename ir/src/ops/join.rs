@@ -4,8 +4,9 @@ use crate::graph::Graph;
 use crate::op::{InferCx, Mismatch};
 use crate::types::{Cmp, Dim, Symbol, TensorType, Type};
 
-/// An extent that differs between the elements of a sequence, or isn't known before an optional is looked into. Stands in
-/// the type inside `Sequence` and `Optional` only; operators that take the element out give it a symbol of its own.
+/// An extent that differs between the elements of a sequence, or isn't known before an optional is looked into.
+/// Stands in the type inside `Sequence` and `Optional` only; operators that take the element out give it a symbol of
+/// its own.
 pub fn varying() -> Dim {
     Dim::symbol(Symbol::new("_"))
 }
@@ -14,8 +15,8 @@ fn is_varying(d: &Dim) -> bool {
     d.as_symbol().is_some_and(|s| &*s.name == "_")
 }
 
-/// The narrowest type that both are of; None when element types or kinds differ. `differ` gives the extent of an axis where
-/// the outermost tensors differ; tensors of different rank give `Unranked`.
+/// The narrowest type that both are of; None when element types or kinds differ. `differ` gives the extent of an axis
+/// where the outermost tensors differ; tensors of different rank give `Unranked`.
 pub fn join(a: &Type, b: &Type, differ: &mut dyn FnMut(usize, &Dim, &Dim) -> Dim) -> Option<Type> {
     match (a, b) {
         (Type::Tensor(a), Type::Tensor(b)) if a.dtype == b.dtype => Some(if a.rank() == b.rank() {
@@ -65,8 +66,8 @@ pub(super) fn is_local(d: &Dim, region: &Graph) -> bool {
     local
 }
 
-/// The type of a region's value as its output `output` of the node around it: extents that mean nothing outside become
-/// symbols.
+/// The type of a region's value as its output `output` of the node around it: extents that mean nothing outside
+/// become symbols.
 pub(super) fn outside(
     cx: &mut InferCx,
     ty: &Type,
@@ -94,8 +95,8 @@ pub(super) fn fresh(cx: &mut InferCx, output: usize, axis: usize, a: &Dim, b: &D
     cx.fresh_dim(output, axis, lo, ah.zip(bh).map(|(x, y)| x.max(y)))
 }
 
-/// Requires that a value of type `given` can be passed to a region's input of type `want`. Extents that the region names
-/// itself may be anything.
+/// Requires that a value of type `given` can be passed to a region's input of type `want`. Extents that the region
+/// names itself may be anything.
 pub(super) fn fits(
     cx: &mut InferCx,
     given: &Type,

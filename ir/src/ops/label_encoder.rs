@@ -6,9 +6,9 @@ use crate::types::Type;
 use std::collections::HashMap;
 
 crate::attrs! {
-    /// Each element of x looked up in `keys` and replaced by the value at the same place, or by `default` (one element) when
-    /// it isn't there. Of equal keys the last counts; NaN finds NaN, and -0 finds 0. `keys` and x have one element type,
-    /// `values` and `default` another.
+    /// Each element of x looked up in `keys` and replaced by the value at the same place, or by `default` (one
+    /// element) when it isn't there. Of equal keys the last counts; NaN finds NaN, and -0 finds 0. `keys` and x have
+    /// one element type, `values` and `default` another.
     pub struct LabelEncoder { pub keys: Tensor, pub values: Tensor, pub default: Tensor }
 }
 

@@ -10,12 +10,12 @@ use crate::types::{Cmp, DType, Dim, Type};
 
 crate::attrs! {
     /// Runs `body` again and again. Inputs: the trip count (one i64) if `has_trip`, the first condition (one bool) if
-    /// `has_cond`, `n_carried` values, then what the body uses from outside. Inputs of the body: the iteration's number
-    /// (i64), the condition (bool), the carried values, the captures. Outputs of the body: the next condition, the carried
-    /// values, and elements to stack. The loop ends after the trip count or, with `has_cond`, when the condition is
-    /// false; without `has_cond` conditions are ignored. Outputs: the carried values at the end, then for each element its
-    /// values of all iterations stacked along a new first axis. Carried values keep their type; extents that change must
-    /// be symbols of the body's own.
+    /// `has_cond`, `n_carried` values, then what the body uses from outside. Inputs of the body: the iteration's
+    /// number (i64), the condition (bool), the carried values, the captures. Outputs of the body: the next condition,
+    /// the carried values, and elements to stack. The loop ends after the trip count or, with `has_cond`, when the
+    /// condition is false; without `has_cond` conditions are ignored. Outputs: the carried values at the end, then
+    /// for each element its values of all iterations stacked along a new first axis. Carried values keep their type;
+    /// extents that change must be symbols of the body's own.
     pub struct Loop { pub body: Graph, pub n_carried: usize, pub has_trip: bool, pub has_cond: bool }
 }
 

@@ -57,8 +57,6 @@ mod tests;
 
 pub mod broadcast;
 pub mod scalar;
-#[cfg(test)]
-mod tests;
 
 pub use arg_reduce::{ArgKind, ArgReduce};
 pub use binary::Binary;

@@ -5,12 +5,12 @@ use crate::tensor::{Tensor, Value};
 use crate::types::{DType, Dim, Type};
 
 crate::attrs! {
-    /// For each batch and class, boxes in the order of falling score (of equals the lower index first), without those whose
-    /// score isn't above the score threshold and those whose intersection over union with a box already taken is above the
-    /// IoU threshold; at most `max_output` of them. Inputs: boxes [batch, n, 4] and scores [batch, classes, n] of one
-    /// float type, max_output (one i64), IoU threshold and score threshold (one float each; minus infinity: no score
-    /// threshold). Boxes are two opposite corners (y, x, y, x), or with `center_point_box` (x, y, width, height) around a
-    /// centre. Output: i64 [m, 3] of (batch, class, box).
+    /// For each batch and class, boxes in the order of falling score (of equals the lower index first), without those
+    /// whose score isn't above the score threshold and those whose intersection over union with a box already taken
+    /// is above the IoU threshold; at most `max_output` of them. Inputs: boxes [batch, n, 4] and scores [batch,
+    /// classes, n] of one float type, max_output (one i64), IoU threshold and score threshold (one float each; minus
+    /// infinity: no score threshold). Boxes are two opposite corners (y, x, y, x), or with `center_point_box` (x, y,
+    /// width, height) around a centre. Output: i64 [m, 3] of (batch, class, box).
     pub struct Nms { pub center_point_box: bool }
 }
 

@@ -14,17 +14,18 @@ crate::attr_enum! {
         Uniform = "uniform",
         /// 1 with the probability given by the input at the same place, else 0.
         Bernoulli = "bernoulli",
-        /// Class numbers, drawn by the unnormalised log-probabilities [batch, classes] in the input; `dims` is [batch, samples].
+        /// Class numbers, drawn by the unnormalised log-probabilities [batch, classes] in the input; `dims` is
+        /// [batch, samples].
         Multinomial = "multinomial",
     }
 }
 
 crate::attrs! {
-    /// Numbers drawn from a distribution, of element type `dtype` and shape `dims`. `normal` and `uniform` take no input,
-    /// `bernoulli` and `multinomial` one. The generator counts: element i depends on `seed` and i only. With
-    /// `u(n) = (splitmix64(seed + (n+1) * 0x9e3779b97f4a7c15) >> 11) / 2^53`, `uniform` is `a + (b-a) * u(i)`, `normal` is
-    /// `a + b * sqrt(-2 ln(1 - u(2i))) * cos(2 pi u(2i+1))`, `bernoulli` is `u(i) < p`, and `multinomial` is the first class at
-    /// which the running probability is above u(i).
+    /// Numbers drawn from a distribution, of element type `dtype` and shape `dims`. `normal` and `uniform` take no
+    /// input, `bernoulli` and `multinomial` one. The generator counts: element i depends on `seed` and i only. With
+    /// `u(n) = (splitmix64(seed + (n+1) * 0x9e3779b97f4a7c15) >> 11) / 2^53`, `uniform` is `a + (b-a) * u(i)`,
+    /// `normal` is `a + b * sqrt(-2 ln(1 - u(2i))) * cos(2 pi u(2i+1))`, `bernoulli` is `u(i) < p`, and `multinomial`
+    /// is the first class at which the running probability is above u(i).
     pub struct Random {
         pub kind: RandomKind,
         pub dtype: DType,

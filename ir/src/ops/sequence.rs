@@ -6,8 +6,8 @@ use crate::tensor::{Tensor, Value};
 use crate::types::{DType, Type};
 
 crate::attrs! {
-    /// A sequence of the inputs, in order. Extents that differ between them vary in its element type; tensors of different
-    /// rank make it unranked.
+    /// A sequence of the inputs, in order. Extents that differ between them vary in its element type; tensors of
+    /// different rank make it unranked.
     pub struct SequenceConstruct {}
 }
 
@@ -23,8 +23,8 @@ crate::attrs! {
 }
 
 crate::attrs! {
-    /// The sequence without the element at `pos` (one i64; negative counts from the end). Inputs: sequence, and optionally
-    /// pos; without it the last element goes.
+    /// The sequence without the element at `pos` (one i64; negative counts from the end). Inputs: sequence, and
+    /// optionally pos; without it the last element goes.
     pub struct SequenceErase {}
 }
 

@@ -10,15 +10,15 @@ use crate::tensor::{Tensor, Value};
 use crate::types::{Dim, TensorType, Type};
 
 crate::attrs! {
-    /// The tensors of a sequence joined along `axis`, or with `new_axis` stacked along a new axis there. Other extents must
-    /// be equal; the sequence must not be empty.
+    /// The tensors of a sequence joined along `axis`, or with `new_axis` stacked along a new axis there. Other
+    /// extents must be equal; the sequence must not be empty.
     pub struct ConcatFromSequence { pub axis: usize, pub new_axis: bool }
 }
 
 crate::attrs! {
-    /// A tensor cut along `axis` into a sequence. Inputs: x, and optionally the lengths: one integer (the last part may be
-    /// shorter) or a list of them that adds up to the extent. Without lengths every slice is a part, with extent 1 along the
-    /// axis if `keepdims`, else without the axis.
+    /// A tensor cut along `axis` into a sequence. Inputs: x, and optionally the lengths: one integer (the last part
+    /// may be shorter) or a list of them that adds up to the extent. Without lengths every slice is a part, with
+    /// extent 1 along the axis if `keepdims`, else without the axis.
     pub struct SplitToSequence { pub axis: usize, pub keepdims: bool }
 }
 

@@ -76,36 +76,83 @@ impl Sliding<'_> {
         self.before.iter().map(|d| cx.dim(d)).collect()
     }
 
-    /// For each element of the window, in row-major order, calls `f` with its number and the pairs (place of the
-    /// window, position in the input), both linear over the windowed axes, that lie inside the input.
+    /// For each element of the window, in row-major order, calls `f` with its number and the pairs of place of the
+    /// window and position in the input, both linear over the windowed axes, that lie inside the input.
     pub fn for_each_tap(
         &self,
         window: &[usize],
         input: &[usize],
         places: &[usize],
         before: &[i64],
-        mut f: impl FnMut(usize, &[(usize, usize)]),
+        mut f: impl FnMut(usize, &[Run]),
     ) {
         let (in_strides, place_strides) = (strides(input), strides(places));
         let mut tap = 0;
         for_each_index(window, |at| {
-            let mut pairs = vec![(0usize, 0usize)];
+            let mut runs = vec![Run { place: 0, position: 0, len: 1, step: 1 }];
             for axis in 0..window.len() {
                 let start = (at[axis] * self.dilations[axis]) as i64 - before[axis];
-                let inside: Vec<(usize, usize)> = (0..places[axis])
-                    .filter_map(|o| {
-                        let i = start + (o * self.strides[axis]) as i64;
-                        let i = usize::try_from(i).ok().filter(|i| *i < input[axis])?;
-                        Some((o * place_strides[axis], i * in_strides[axis]))
-                    })
-                    .collect();
-                pairs = pairs
-                    .iter()
-                    .flat_map(|(o, i)| inside.iter().map(move |(step, di)| (o + step, i + di)))
-                    .collect();
+                let along = inside(start, self.strides[axis], places[axis], input[axis]);
+                let shifted = |r: &Run, k: usize| Run {
+                    place: r.place + (along.place + k) * place_strides[axis],
+                    position: r.position + (along.position + k * along.step) * in_strides[axis],
+                    ..along
+                };
+                runs = if axis + 1 == window.len() {
+                    runs.iter().map(|r| shifted(r, 0)).collect()
+                } else {
+                    let single = |r: Run| Run { len: 1, ..r };
+                    runs.iter().flat_map(|r| (0..along.len).map(move |k| single(shifted(r, k)))).collect()
+                };
             }
-            f(tap, &pairs);
+            f(tap, &merged(runs));
             tap += 1;
         });
     }
+}
+
+/// Places of a window that follow each other, and the positions in the input, `step` apart, that they read.
+#[derive(Clone, Copy)]
+pub struct Run {
+    pub place: usize,
+    pub position: usize,
+    pub len: usize,
+    pub step: usize,
+}
+
+impl Run {
+    /// (place, position) of each.
+    pub fn pairs(self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.len).map(move |k| (self.place + k, self.position + k * self.step))
+    }
+}
+
+/// The places `k < places` for which `start + k * step` lies in `0..extent`.
+fn inside(start: i64, step: usize, places: usize, extent: usize) -> Run {
+    let (signed, extent) = (step as i64, extent as i64);
+    let first = if start < 0 { (-start + signed - 1) / signed } else { 0 };
+    let end = if start < extent { ((extent - 1 - start) / signed + 1).min(places as i64) } else { 0 };
+    if first >= end {
+        return Run { place: 0, position: 0, len: 0, step };
+    }
+    let (place, position) = (first as usize, (start + first * signed) as usize);
+    Run { place, position, len: (end - first) as usize, step }
+}
+
+/// Runs that continue each other as one: rows that are read whole.
+fn merged(runs: Vec<Run>) -> Vec<Run> {
+    let mut out: Vec<Run> = Vec::with_capacity(runs.len());
+    for run in runs.into_iter().filter(|r| r.len > 0) {
+        match out.last_mut() {
+            Some(last)
+                if last.place + last.len == run.place
+                    && last.position + last.len * last.step == run.position
+                    && last.step == run.step =>
+            {
+                last.len += run.len;
+            }
+            _ => out.push(run),
+        }
+    }
+    out
 }

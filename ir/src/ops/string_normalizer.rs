@@ -15,8 +15,9 @@ crate::attr_enum! {
 }
 
 crate::attrs! {
-    /// The strings of x, [n] or [1, n], without those that equal a stop word (letter case matters only if `case_sensitive`),
-    /// then changed in case by Unicode's rules whatever the locale. When nothing is left: one empty string.
+    /// The strings of x, [n] or [1, n], without those that equal a stop word (letter case matters only if
+    /// `case_sensitive`), then changed in case by Unicode's rules whatever the locale. When nothing is left: one
+    /// empty string.
     pub struct StringNormalizer { pub case: CaseChange, pub case_sensitive: bool, pub stopwords: Vec<String> }
 }
 

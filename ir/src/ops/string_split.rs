@@ -6,9 +6,9 @@ use crate::tensor::{Tensor, Value};
 use crate::types::{DType, Type};
 
 crate::attrs! {
-    /// Each string cut at `delimiter`, at most `max_splits` times from the left. An absent or empty delimiter cuts at runs of
-    /// white space and ignores white space at both ends. Outputs: the parts, padded with empty strings along a new last
-    /// axis to the largest number of parts, and the number of parts of each string (i64).
+    /// Each string cut at `delimiter`, at most `max_splits` times from the left. An absent or empty delimiter cuts at
+    /// runs of white space and ignores white space at both ends. Outputs: the parts, padded with empty strings along
+    /// a new last axis to the largest number of parts, and the number of parts of each string (i64).
     pub struct StringSplit { pub delimiter: Option<String>, pub max_splits: Option<usize> }
 }
 

@@ -19,11 +19,11 @@ crate::attr_enum! {
 }
 
 crate::attrs! {
-    /// Counts the n-grams of a pool in x, [c] or [rows, c] of integers or strings; gives f32 [m] or [rows, m] with m = the
-    /// largest of `ngram_indexes` + 1. The pool lists all 1-grams, then all 2-grams...; `ngram_counts[n-1]` is where the
-    /// n-grams start in it; the i-th n-gram of the pool counts at place `ngram_indexes[i]`. N-grams of `min_gram_length` to
-    /// `max_gram_length` are looked for, with elements 1 to `max_skip_count` + 1 apart; 1-grams count once. One of `pool_ints`
-    /// and `pool_strings` is empty. `weights`: one each n-gram, or none (all 1).
+    /// Counts the n-grams of a pool in x, [c] or [rows, c] of integers or strings; gives f32 [m] or [rows, m] with m
+    /// = the largest of `ngram_indexes` + 1. The pool lists all 1-grams, then all 2-grams...; `ngram_counts[n-1]` is
+    /// where the n-grams start in it; the i-th n-gram of the pool counts at place `ngram_indexes[i]`. N-grams of
+    /// `min_gram_length` to `max_gram_length` are looked for, with elements 1 to `max_skip_count` + 1 apart; 1-grams
+    /// count once. One of `pool_ints` and `pool_strings` is empty. `weights`: one each n-gram, or none (all 1).
     pub struct TfIdf {
         pub mode: TfIdfMode,
         pub min_gram_length: usize,

@@ -7,9 +7,10 @@ use crate::types::{Cmp, DType, Dim, Type};
 use std::cmp::Ordering;
 
 crate::attrs! {
-    /// The `k` largest (or smallest) elements along `axis` and their positions (i64). NaN is larger than every number; of
-    /// equal elements those at lower positions come first. `sorted` asks for decreasing (increasing) order; without it
-    /// the order is free, and this definition gives the sorted one. `k` is at most the axis' extent.
+    /// The `k` largest (or smallest) elements along `axis` and their positions (i64). NaN is larger than every
+    /// number; of equal elements those at lower positions come first. `sorted` asks for decreasing (increasing)
+    /// order; without it the order is free, and this definition gives the sorted one. `k` is at most the axis'
+    /// extent.
     pub struct TopK { pub axis: usize, pub k: Dim, pub largest: bool, pub sorted: bool }
 }
 

@@ -7,10 +7,10 @@ use crate::types::{DType, Dim, Type};
 use std::cmp::Ordering;
 
 crate::attrs! {
-    /// The distinct elements of x (as one list), or with `axis` the distinct slices across that axis. `sorted`: in ascending
-    /// order (slices by their elements in row-major order), else in the order of first occurrence. NaNs count as equal and
-    /// sort last; -0 equals 0. Outputs: the distinct ones; then, as i64 lists, the first occurrence of each, the number of
-    /// the distinct one for each element or slice of x, and how often each occurs.
+    /// The distinct elements of x (as one list), or with `axis` the distinct slices across that axis. `sorted`: in
+    /// ascending order (slices by their elements in row-major order), else in the order of first occurrence. NaNs
+    /// count as equal and sort last; -0 equals 0. Outputs: the distinct ones; then, as i64 lists, the first
+    /// occurrence of each, the number of the distinct one for each element or slice of x, and how often each occurs.
     pub struct Unique { pub axis: Option<usize>, pub sorted: bool }
 }
 

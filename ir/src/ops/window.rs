@@ -64,11 +64,11 @@ impl Window {
         let planes: usize = shape[..lead].iter().product();
         let (in_size, out_size): (usize, usize) = (shape[lead..].iter().product(), places.iter().product());
         let mut out = vec![init; planes * out_size];
-        self.sliding().for_each_tap(&self.window, &shape[lead..], places, before, |_, pairs| {
+        self.sliding().for_each_tap(&self.window, &shape[lead..], places, before, |_, runs| {
             for p in 0..planes {
-                for (o, i) in pairs {
+                for (o, i) in runs.iter().flat_map(|r| r.pairs()) {
                     let slot = &mut out[p * out_size + o];
-                    *slot = step(*slot, elems[p * in_size + i], *i);
+                    *slot = step(*slot, elems[p * in_size + i], i);
                 }
             }
         });

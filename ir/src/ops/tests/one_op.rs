@@ -20,8 +20,8 @@ pub fn texts(shape: &[usize], elems: &[&str]) -> Value {
     Tensor::from_strings(shape.to_vec(), elems.iter().map(|s| s.to_string()).collect()).into()
 }
 
-/// The type of a value; `extent` says what stands for the extent n of an axis of a tensor. Sequences take the type of their
-/// elements joined.
+/// The type of a value; `extent` says what stands for the extent n of an axis of a tensor. Sequences take the type of
+/// their elements joined.
 fn type_of(v: &Value, extent: &dyn Fn(usize, usize) -> Dim) -> Type {
     match v {
         Value::Tensor(t) => Type::tensor(t.dtype(), t.shape().iter().enumerate().map(|(a, n)| extent(a, *n))),
@@ -34,8 +34,8 @@ fn type_of(v: &Value, extent: &dyn Fn(usize, usize) -> Dim) -> Type {
     }
 }
 
-/// Infers and evaluates a graph of one operator; the error is inference's or evaluation's. The operator must do the same
-/// when nothing is known of the extents.
+/// Infers and evaluates a graph of one operator; the error is inference's or evaluation's. The operator must do the
+/// same when nothing is known of the extents.
 pub fn apply(op: impl Into<Op>, inputs: &[Value]) -> Result<Vec<Value>, String> {
     let op = op.into();
     let known = apply_typed(&op, inputs, &|_, _, n| Dim::from(n));
