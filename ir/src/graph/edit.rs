@@ -172,7 +172,29 @@ impl Graph {
             });
             d.clone()
         });
-        self.symbols
-            .retain(|(s, source)| matches!(source, SymbolSource::Input { .. }) || used.contains(&s.name));
+        // The elements of one tensor are symbols together or not at all.
+        let element_of = |source: &SymbolSource| match source {
+            SymbolSource::Elem { value, .. } => Some(*value),
+            SymbolSource::Axis { .. } | SymbolSource::Input { .. } => None,
+        };
+        let read: std::collections::BTreeSet<ValueId> = self
+            .symbols
+            .iter()
+            .filter(|(s, _)| used.contains(&s.name))
+            .filter_map(|(_, source)| element_of(source))
+            .collect();
+        let mut unread = Vec::new();
+        self.symbols.retain(|(s, source)| match element_of(source) {
+            Some(value) if !read.contains(&value) => {
+                unread.push(value);
+                false
+            }
+            Some(_) => true,
+            None => matches!(source, SymbolSource::Input { .. }) || used.contains(&s.name),
+        });
+        // What was known of them were these symbols.
+        for value in unread {
+            self.values[value.0 as usize].elems = None;
+        }
     }
 }

@@ -32,6 +32,8 @@ pub fn is_map(kernel: &Kernel) -> bool {
     kernel.outer.is_empty()
         && !kernel.serial
         && stage.reduce.is_empty()
+        // A reduction over no axes still has an accumulator.
+        && stage.accs.is_empty()
         && store.update.is_none()
         && store.guard.is_none()
         && is_identity(kernel, &stage.axes, &store.index)

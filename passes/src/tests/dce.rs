@@ -41,3 +41,15 @@ fn a_value_that_a_needed_symbol_is_read_from_stays_and_others_go() {
     run_named(&mut g, &["dce"]);
     assert_eq!((g.n_nodes(), g.symbols().len()), (0, 0));
 }
+
+#[test]
+fn a_symbol_that_goes_leaves_no_record_behind() {
+    let mut g = Graph::new("g");
+    let x = g.add_input("x", Type::tensor(DType::I64, [2i64]));
+    let y = g.add1(neg(), &[x], &Loc::default()).unwrap();
+    g.elems(y).unwrap();
+    g.set_outputs(vec![(y, "y".into())]);
+    run_named(&mut g, &["dce"]);
+    assert!(g.symbols().is_empty());
+    assert_eq!(g.value(y).elems, None, "else another pass takes the symbols for sizes that it can use");
+}
