@@ -7,23 +7,31 @@ mod cast;
 mod contraction;
 mod control;
 mod conv;
+mod det;
 mod einsum;
 mod elementwise;
 mod generate;
 mod index;
 mod loss;
 mod matmul;
+mod ml;
 mod movement;
 mod normalize;
 mod pool;
 mod precision;
 mod quantize;
+mod random;
+mod recurrent;
 mod reduce;
+mod select;
 mod sequence;
+mod sequence_map;
 mod shape;
 mod slice_pad;
 mod softmax;
 mod spatial;
+mod strings;
+mod training;
 
 use tcc_ir::ValueId;
 
@@ -54,21 +62,29 @@ const FAMILIES: &[&[Entry]] = &[
     cast::TABLE,
     control::TABLE,
     conv::TABLE,
+    det::TABLE,
     einsum::TABLE,
     elementwise::TABLE,
     generate::TABLE,
     index::TABLE,
     loss::TABLE,
     matmul::TABLE,
+    ml::TABLE,
     movement::TABLE,
-    sequence::TABLE,
     normalize::TABLE,
     pool::TABLE,
     quantize::TABLE,
+    random::TABLE,
+    recurrent::TABLE,
     reduce::TABLE,
+    select::TABLE,
+    sequence::TABLE,
+    sequence_map::TABLE,
     shape::TABLE,
     slice_pad::TABLE,
     softmax::TABLE,
+    strings::TABLE,
+    training::TABLE,
 ];
 
 /// Every entry, family by family.
