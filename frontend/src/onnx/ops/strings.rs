@@ -1,8 +1,10 @@
 //! Operators on text, and n-gram counts of text or numbers.
 
-use tcc_ir::attr::Float;
-use tcc_ir::ops::{CaseChange, RegexFullMatch, StringConcat, StringNormalizer, StringSplit, TfIdf, TfIdfMode};
 use tcc_ir::ValueId;
+use tcc_ir::attr::Float;
+use tcc_ir::ops::{
+    CaseChange, RegexFullMatch, StringConcat, StringNormalizer, StringSplit, TfIdf, TfIdfMode,
+};
 
 use super::{Entry, onnx};
 use crate::onnx::node::{ImportError, NodeCx, Result};

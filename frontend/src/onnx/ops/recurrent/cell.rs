@@ -11,9 +11,13 @@ use crate::onnx::node::{NodeCx, Result};
 pub(super) enum Cell {
     Rnn,
     /// Gates z, r, h.
-    Gru { linear_before_reset: bool },
+    Gru {
+        linear_before_reset: bool,
+    },
     /// Gates i, o, f, c. With `input_forget` the forget gate is 1 - i.
-    Lstm { input_forget: bool },
+    Lstm {
+        input_forget: bool,
+    },
 }
 
 /// What a step reads besides its state.

@@ -17,7 +17,12 @@ use crate::onnx::node::{ImportError, NodeCx, Result};
 const MICROSOFT_DOMAIN: &str = "com.microsoft";
 
 pub(super) const TABLE: &[Entry] = &[
-    Entry { domain: MICROSOFT_DOMAIN, op_type: "DynamicQuantizeLSTM", since: 1, import: dynamic_quantize_lstm },
+    Entry {
+        domain: MICROSOFT_DOMAIN,
+        op_type: "DynamicQuantizeLSTM",
+        since: 1,
+        import: dynamic_quantize_lstm,
+    },
     onnx("GRU", 1, |cx| {
         let linear_before_reset = cx.flag("linear_before_reset", false)?;
         recurrent(cx, Cell::Gru { linear_before_reset }, &["Sigmoid", "Tanh"], &unquantised)
@@ -126,7 +131,9 @@ fn recurrent(
         if let Some(stated) = cx.opt_int("hidden_size")?
             && Dim::compare(Cmp::Ne, &hidden, &Dim::from(stated)) == Some(true)
         {
-            return Err(ImportError::invalid(format!("hidden_size is {stated}, but the weights have {hidden}")));
+            return Err(ImportError::invalid(format!(
+                "hidden_size is {stated}, but the weights have {hidden}"
+            )));
         }
         let (bias, last_bias) = biases(cx, cell, &hidden, index)?;
         let input = weights.product(cx, x)?;
@@ -137,7 +144,13 @@ fn recurrent(
         let peepholes = if is_lstm { optional_of(cx, 7, index)? } else { None };
         let mut first_states = Vec::new();
         for slot in 0..states.len() {
-            first_states.push(first_state(cx, 5 + slot, index, is_batch_first, &[batch.clone(), hidden.clone()])?);
+            first_states.push(first_state(
+                cx,
+                5 + slot,
+                index,
+                is_batch_first,
+                &[batch.clone(), hidden.clone()],
+            )?);
         }
         let direction = Direction {
             cell,
@@ -166,7 +179,8 @@ fn recurrent(
     for (index, output) in outputs.iter_mut().enumerate() {
         if is_batch_first {
             // [time, directions, batch, hidden] and [directions, batch, hidden]
-            *output = if index == 0 { cx.transpose(*output, vec![2, 0, 1, 3])? } else { swapped(cx, *output)? };
+            *output =
+                if index == 0 { cx.transpose(*output, vec![2, 0, 1, 3])? } else { swapped(cx, *output)? };
         }
         *output = cx.cast(*output, dtype)?;
     }

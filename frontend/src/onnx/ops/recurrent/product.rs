@@ -19,7 +19,8 @@ impl Weights {
     /// `x` times the transposed weights, along the last axis of `x`.
     pub fn product(self, cx: &mut NodeCx, x: ValueId) -> Result<ValueId> {
         let axis = cx.rank(x)? - 1;
-        let contract = |out| Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![axis], rhs: vec![1], out };
+        let contract =
+            |out| Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![axis], rhs: vec![1], out };
         let Some(scale) = self.scale else {
             let dtype = cx.dtype(x)?;
             return cx.add(contract(dtype), &[x, self.values]);
@@ -34,7 +35,9 @@ impl Weights {
     /// The weights of some gates alone.
     pub fn rows(self, cx: &mut NodeCx, first: Dim, count: Dim) -> Result<Weights> {
         let scale = match self.scale {
-            Some(scale) if cx.rank(scale)? == 1 => Some(cx.slice_axis(scale, 0, first.clone(), count.clone())?),
+            Some(scale) if cx.rank(scale)? == 1 => {
+                Some(cx.slice_axis(scale, 0, first.clone(), count.clone())?)
+            }
             scale => scale,
         };
         Ok(Weights { values: cx.slice_axis(self.values, 0, first, count)?, scale })
