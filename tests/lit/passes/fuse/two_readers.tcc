@@ -1,0 +1,8 @@
+// A value that the model gives out is still written by the kernel that makes it.
+// RUN: %tcc opt %s --passes=kernels,fuse | %FileCheck %s
+// CHECK: return %a, %b
+graph @f(%x: f32[2]) {
+  %a = exp %x
+  %b = tanh %a
+  return %a, %b
+}
