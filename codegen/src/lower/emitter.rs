@@ -216,16 +216,17 @@ impl<'a> Emitter<'a> {
 
     /// Splits a linear number into positions on axes, last axis fastest.
     pub fn set_axes_from_linear(&mut self, axes: &[AxisId], linear: &Val) {
-        let mut left = self.w.index_cast(linear, INDEX);
+        // On the target's own index type: not every target divides 64-bit integers.
+        let mut left = linear.clone();
         for (i, axis) in axes.iter().enumerate().rev() {
             if i == 0 {
-                self.set_axis(*axis, left.clone());
+                self.enter(*axis, &left);
                 break;
             }
-            let n = self.dim(&self.kernel.extent(*axis).clone());
+            let n = self.dim_index(&self.kernel.extent(*axis).clone());
             let at = self.w.bin("arith.remui", &left, &n);
             left = self.w.bin("arith.divui", &left, &n);
-            self.set_axis(*axis, at);
+            self.enter(*axis, &at);
         }
     }
 }

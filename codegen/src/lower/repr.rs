@@ -282,7 +282,7 @@ fn encode(w: &mut Writer, f: &Layout, v: &Val, saturate: bool) -> Val {
             w.select(&is_zero, &code, &signed)
         };
     }
-    let nan = w.int(I32, f.nan.unwrap_or(f.max));
+    let nan = w.int(I32, f.nan.unwrap_or(f.sign_bit()));
     let is_nan = w.cmp("uno", v, v);
     w.select(&is_nan, &nan, &code)
 }

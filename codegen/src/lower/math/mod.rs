@@ -13,7 +13,7 @@ mod power;
 mod remainder;
 mod rounding;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 mod trig;
 
 pub use power::int_pow;

@@ -158,7 +158,6 @@ fn reduce(a: &mut Arith, size: &Val) -> Reduced {
             a.w().def(int, format_args!("memref.load {table}[{at}] : memref<{n}x{int}>"))
         })
         .collect();
-    let m = a.w().convert("arith.extui", &m, double);
     let products: Vec<Val> = loaded
         .windows(2)
         .map(|pair| {
@@ -166,8 +165,7 @@ fn reduce(a: &mut Arith, size: &Val) -> Reduced {
             let lower = a.int_c("arith.shrui", &pair[1], 1);
             let lower = a.int_op("arith.shrui", &lower, &back);
             let word = a.int_op("arith.ori", &upper, &lower);
-            let word = a.w().convert("arith.extui", &word, double);
-            a.int_op("arith.muli", &m, &word)
+            wide_product(a, &m, &word)
         })
         .collect();
     let upper = a.int_c("arith.shli", &products[0], width);
@@ -227,6 +225,31 @@ fn reduce(a: &mut Arith, size: &Val) -> Reduced {
         high: a.sel(&small, size, &high),
         low: a.sel(&small, &zero, &low),
     }
+}
+
+/// The product of two unsigned words, in twice their width.
+fn wide_product(a: &mut Arith, x: &Val, y: &Val) -> Val {
+    let width = a.width;
+    let double = Ty::Int(2 * width as u32);
+    let wide = |a: &mut Arith, v: &Val| a.w().convert("arith.extui", v, double);
+    if width == 32 || a.e.target.pointer_bits == 64 {
+        let (x, y) = (wide(a, x), wide(a, y));
+        return a.int_op("arith.muli", &x, &y);
+    }
+    // 128-bit multiplication would be a call there: by halves.
+    let halves = |a: &mut Arith, v: &Val| {
+        let high = a.int_c("arith.shrui", v, 32);
+        (high, a.int_c("arith.andi", v, 0xffff_ffff))
+    };
+    let ((xh, xl), (yh, yl)) = (halves(a, x), halves(a, y));
+    let mut sum = a.w().int(double, 0);
+    for (p, q, shift) in [(&xh, &yh, 64), (&xh, &yl, 32), (&xl, &yh, 32), (&xl, &yl, 0)] {
+        let product = a.int_op("arith.muli", p, q);
+        let product = wide(a, &product);
+        let product = a.int_c("arith.shli", &product, shift);
+        sum = a.int_op("arith.addi", &sum, &product);
+    }
+    sum
 }
 
 fn narrow(a: &mut Arith, v: &Val) -> Val {

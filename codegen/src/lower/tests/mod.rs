@@ -1,5 +1,9 @@
 //! Lowered kernels against the kernel interpreter, on the machine that the tests run on.
 
+mod nests;
+mod scalars;
+mod targets;
+
 use super::lower;
 use crate::mlir::Session;
 use crate::{Emit, OptLevel, Options, Target, compile_in};
@@ -51,17 +55,22 @@ pub fn run(
     env: &dyn Fn(&Symbol) -> Option<i64>,
     inputs: &[Tensor],
 ) -> Result<Vec<Tensor>, i32> {
-    let target = Target::host().expect("a known host");
-    let lowered = lower(kernel, "k", &target);
+    run_on(&Target::host().expect("a known host"), OptLevel::Fast, kernel, env, inputs)
+}
+
+/// As `run`, compiled for a target that this machine can run, with the optimisation that the test is about.
+pub fn run_on(
+    target: &Target,
+    opt: OptLevel,
+    kernel: &Kernel,
+    env: &dyn Fn(&Symbol) -> Option<i64>,
+    inputs: &[Tensor],
+) -> Result<Vec<Tensor>, i32> {
+    let lowered = lower(kernel, "k", target);
     let text = crate::mlir::module_text("", std::slice::from_ref(&lowered.function), target.index_bits);
     let artifacts = SESSION
         .with(|session| {
-            compile_in(
-                session,
-                &text,
-                &target,
-                &Options { emit: &[Emit::Image], opt: OptLevel::Fast, verify: true },
-            )
+            compile_in(session, &text, target, &Options { emit: &[Emit::Image], opt, verify: true })
         })
         .unwrap_or_else(|e| panic!("{e}\n{text}"));
     let image = artifacts.image.expect("asked for");
@@ -107,18 +116,72 @@ pub fn run(
         .collect())
 }
 
+/// How far results may be from the interpreter's.
+#[derive(Clone, Copy)]
+pub enum Tolerance {
+    /// Relative to the larger magnitude.
+    Relative(f64),
+    /// Units in the last place; of types narrower than f32: one at most.
+    Ulps(f64),
+}
+
+impl Tolerance {
+    fn allows(self, dtype: DType, want: f64, got: f64) -> bool {
+        if want == got || (want.is_nan() && got.is_nan()) {
+            return true;
+        }
+        let limit = match self {
+            Tolerance::Relative(r) => r * want.abs().max(got.abs()).max(1e-30),
+            Tolerance::Ulps(n) if dtype == DType::F64 => n * f64::EPSILON * want.abs() + 1e-323,
+            Tolerance::Ulps(n) if dtype == DType::F32 => n * f64::from(f32::EPSILON) * want.abs() + 3e-45,
+            // The neighbours of a number of a few bits: nothing of the type lies between.
+            Tolerance::Ulps(n) if n > 0.0 && dtype.is_float() => {
+                let between = dtype.round_float((want + got) / 2.0);
+                return between == want || between == got;
+            }
+            Tolerance::Ulps(_) => 0.0,
+        };
+        (want - got).abs() <= limit
+    }
+}
+
 /// Runs both ways and compares: integers exactly, floats within `tolerance` relative to the larger magnitude.
 pub fn agree(kernel: &Kernel, env: &dyn Fn(&Symbol) -> Option<i64>, inputs: &[Tensor], tolerance: f64) {
+    agree_within(OptLevel::Fast, kernel, env, inputs, Tolerance::Relative(tolerance));
+}
+
+/// Runs both ways and compares; integers have to be equal.
+pub fn agree_within(
+    opt: OptLevel,
+    kernel: &Kernel,
+    env: &dyn Fn(&Symbol) -> Option<i64>,
+    inputs: &[Tensor],
+    tolerance: Tolerance,
+) {
     let cx = EvalCx::new(env, &[], &|_, _| unreachable!("kernels have no regions"));
     let want = interpret(kernel, &cx, inputs).expect("interprets");
-    let got = run(kernel, env, inputs).expect("runs");
-    for (w, g) in want.iter().zip(&got) {
+    let host = Target::host().expect("a known host");
+    let got = run_on(&host, opt, kernel, env, inputs).expect("runs");
+    for (output, (w, g)) in want.iter().zip(&got).enumerate() {
         assert_eq!(w.shape(), g.shape());
+        let dtype = w.dtype();
+        if !dtype.is_float() {
+            assert_eq!(
+                w.ints(),
+                g.ints(),
+                "{}, output {output}, of {:?}",
+                kernel.name,
+                kernel.stages[0].stores.get(output)
+            );
+            continue;
+        }
         for (i, (a, b)) in w.floats().iter().zip(g.floats()).enumerate() {
-            let close = a == &b
-                || (a.is_nan() && b.is_nan())
-                || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1e-30);
-            assert!(close, "{} at {i}: {b} instead of {a}", kernel.name);
+            let what = kernel.stages.last().and_then(|s| s.stores.get(output)).map(|s| kernel.expr(s.value));
+            assert!(
+                tolerance.allows(dtype, *a, b),
+                "{} output {output} ({what:?}) at {i}: {b:e} instead of {a:e}",
+                kernel.name
+            );
         }
     }
 }

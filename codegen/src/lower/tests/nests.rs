@@ -1,0 +1,194 @@
+//! Loop nests of every shape against the interpreter: empty and odd extents, guards, scatters, scans, several stages.
+
+use super::{agree, no_symbols, ramp};
+use tcc_ir::kernel::{Acc, AccOp, Builder, Kernel, Scalar, Stage, Store};
+use tcc_ir::ops::{BinaryKind, UnaryKind};
+use tcc_ir::{Cmp, DType, Dim, Tensor, TensorType};
+
+fn ty(shape: &[usize]) -> TensorType {
+    TensorType::new(DType::F32, shape.iter().map(|n| *n as i64))
+}
+
+#[test]
+fn maps_of_every_rank_and_odd_extents_agree() {
+    for shape in [&[][..], &[0], &[1], &[8193], &[3, 0, 2], &[1, 1], &[2, 3, 5, 7], &[65, 129]] {
+        let mut b = Builder::new(format!("map_{shape:?}"));
+        let (x, y) = (b.input(&ty(shape)), b.output(&ty(shape)));
+        let axes = b.axes(&ty(shape).shape);
+        let index = b.all(&axes);
+        let v = b.load(x, index.clone());
+        let v = b.unary(UnaryKind::Neg, v);
+        b.map_stage(axes, y, index, v);
+        agree(&b.finish(), &no_symbols, &[ramp(DType::F32, shape, 0.5)], 0.0);
+    }
+}
+
+#[test]
+fn a_transposed_and_broadcast_sum_agrees() {
+    let (n, m) = (13usize, 37usize);
+    let mut b = Builder::new("transpose_add");
+    let (x, row, y) = (b.input(&ty(&[m, n])), b.input(&ty(&[m])), b.output(&ty(&[n, m])));
+    let axes = b.axes(&ty(&[n, m]).shape);
+    let at = b.all(&axes);
+    let v = b.load(x, vec![at[1], at[0]]);
+    let r = b.load(row, vec![at[1]]);
+    let sum = b.add(v, r);
+    b.map_stage(axes, y, at, sum);
+    agree(&b.finish(), &no_symbols, &[ramp(DType::F32, &[m, n], 0.5), ramp(DType::F32, &[m], 2.0)], 0.0);
+}
+
+#[test]
+fn guarded_loads_and_stores_agree() {
+    // Padding by 2 on the left and 3 on the right, and a store of the even places only.
+    let n = 11usize;
+    let mut b = Builder::new("pad");
+    let (x, y) = (b.input(&ty(&[n])), b.output(&ty(&[n + 5])));
+    let axes = b.axes(&ty(&[n + 5]).shape);
+    let at = b.all(&axes);
+    let two = b.int(2);
+    let from = b.sub(at[0], two);
+    let inside = b.in_range(from, &Dim::from(n as i64));
+    let v = b.load_if(x, vec![from], Some(inside));
+    let zero = b.float(DType::F32, 0.0);
+    b.map_stage(axes.clone(), y, at.clone(), zero);
+    let rest = b.binary(BinaryKind::Mod, at[0], two);
+    let none = b.int(0);
+    let even = b.compare(Cmp::Eq, rest, none);
+    let store = Store { buffer: y, index: at, value: v, update: None, guard: Some(even) };
+    b.stage(Stage { axes, stores: vec![store], ..Stage::default() });
+    agree(&b.finish(), &no_symbols, &[ramp(DType::F32, &[n], 1.0)], 0.0);
+}
+
+#[test]
+fn scatters_with_updates_agree() {
+    for update in
+        [None, Some(BinaryKind::Add), Some(BinaryKind::Mul), Some(BinaryKind::Max), Some(BinaryKind::Min)]
+    {
+        let (n, m) = (7usize, 23usize);
+        let mut b = Builder::new(format!("scatter_{update:?}"));
+        let x = b.input(&ty(&[n]));
+        let places = b.input(&TensorType::new(DType::I64, [m as i64]));
+        let updates = b.input(&ty(&[m]));
+        let y = b.output(&ty(&[n]));
+        let copy = b.axes(&ty(&[n]).shape);
+        let at = b.all(&copy);
+        let v = b.load(x, at.clone());
+        b.map_stage(copy, y, at, v);
+        let axes = b.axes(&ty(&[m]).shape);
+        let at = b.all(&axes);
+        let place = b.load(places, at.clone());
+        let inside = b.in_range(place, &Dim::from(n as i64));
+        let place = b.expr(Scalar::Check { cond: inside, value: place });
+        let value = b.load(updates, at);
+        let store = Store { buffer: y, index: vec![place], value, update, guard: None };
+        b.stage(Stage { axes, stores: vec![store], ..Stage::default() });
+        b.kernel_mut().serial = true;
+        let places = Tensor::from_i64s(&(0..m as i64).map(|i| (i * 5 + 2) % n as i64).collect::<Vec<_>>());
+        let inputs = [ramp(DType::F32, &[n], 1.0), places, ramp(DType::F32, &[m], 0.25)];
+        agree(&b.finish(), &no_symbols, &inputs, 0.0);
+    }
+}
+
+/// A running sum or product along the last axis but one, inclusive or exclusive, forward or backward.
+fn scan(op: AccOp, dtype: DType, exclusive: bool, reverse: bool, shape: [usize; 2]) -> Kernel {
+    let t = TensorType::new(dtype, shape.map(|n| n as i64));
+    let mut b = Builder::new(format!("scan_{}_{dtype}_{exclusive}_{reverse}", op.name()));
+    let (x, y) = (b.input(&t), b.output(&t));
+    let axes = b.axes(&t.shape);
+    let mut at = b.all(&axes);
+    if reverse {
+        let last = b.int(shape[1] as i64 - 1);
+        at[1] = b.sub(last, at[1]);
+    }
+    let value = b.load(x, at.clone());
+    let acc = b.expr(if exclusive { Scalar::AccBefore(0) } else { Scalar::Acc(0) });
+    let store = Store { buffer: y, index: at, value: acc, update: None, guard: None };
+    b.stage(Stage {
+        axes: vec![axes[0]],
+        reduce: vec![axes[1]],
+        accs: vec![Acc { op, value, dtype }],
+        scan: true,
+        stores: vec![store],
+    });
+    b.finish()
+}
+
+#[test]
+fn scans_agree() {
+    for (op, dtype) in [
+        (AccOp::Sum, DType::F32),
+        (AccOp::Prod, DType::I32),
+        (AccOp::Max, DType::F16),
+        (AccOp::Sum, DType::U8),
+    ] {
+        for (exclusive, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
+            for shape in [[3usize, 17], [1, 1], [2, 0]] {
+                let k = scan(op, dtype, exclusive, reverse, shape);
+                agree(&k, &no_symbols, &[ramp(dtype, &shape, 1.0)], 1e-6);
+            }
+        }
+    }
+}
+
+#[test]
+fn stages_pass_rows_through_temporaries() {
+    // y = (x - mean(x)) * rsqrt(mean(x^2)), with the squares kept in a temporary of a row.
+    for (rows, cols) in [(5usize, 33usize), (1, 1), (0, 4), (2, 300)] {
+        let f = DType::F32;
+        let mut b = Builder::new("normalise");
+        let (x, y) = (b.input(&ty(&[rows, cols])), b.output(&ty(&[rows, cols])));
+        let squares = b.temp(ty(&[cols]));
+        let (mean, power) = (b.temp(ty(&[])), b.temp(ty(&[])));
+        let row = b.axis(rows as i64);
+        let c: Vec<_> = (0..4).map(|_| b.axis(cols as i64)).collect();
+        b.kernel_mut().outer = vec![row];
+        let (r, at) = (b.at(row), b.all(&c));
+        let v = b.load(x, vec![r, at[0]]);
+        let square = b.mul(v, v);
+        b.map_stage(vec![c[0]], squares, vec![at[0]], square);
+        let n = b.float(f, cols as f64);
+        let v = b.load(x, vec![r, at[1]]);
+        b.reduce_stage(
+            (vec![], vec![c[1]]),
+            Acc { op: AccOp::Sum, value: v, dtype: f },
+            (mean, vec![]),
+            |b, s| b.binary(BinaryKind::Div, s, n),
+        );
+        let v = b.load(squares, vec![at[2]]);
+        b.reduce_stage(
+            (vec![], vec![c[2]]),
+            Acc { op: AccOp::Sum, value: v, dtype: f },
+            (power, vec![]),
+            |b, s| b.binary(BinaryKind::Div, s, n),
+        );
+        let v = b.load(x, vec![r, at[3]]);
+        let (m, p) = (b.load(mean, vec![]), b.load(power, vec![]));
+        let centred = b.sub(v, m);
+        let root = b.unary(UnaryKind::Sqrt, p);
+        let out = b.binary(BinaryKind::Div, centred, root);
+        b.map_stage(vec![c[3]], y, vec![r, at[3]], out);
+        agree(&b.finish(), &no_symbols, &[ramp(f, &[rows, cols], 0.3)], 1e-4);
+    }
+}
+
+#[test]
+fn contractions_of_odd_sizes_agree() {
+    for (n, m, k) in [(1usize, 1usize, 1usize), (3, 70, 5), (7, 3, 130), (2, 5, 0), (0, 3, 3)] {
+        let mut b = Builder::new("contract");
+        let (x, y, z) = (b.input(&ty(&[n, k])), b.input(&ty(&[k, m])), b.output(&ty(&[n, m])));
+        let axes = b.axes(&[n, m, k].map(Dim::from));
+        let at = b.all(&axes);
+        let (a, c) = (b.load(x, vec![at[0], at[2]]), b.load(y, vec![at[2], at[1]]));
+        let product = b.mul(a, c);
+        let acc = Acc { op: AccOp::Sum, value: product, dtype: DType::F32 };
+        b.reduce_stage((vec![axes[0], axes[1]], vec![axes[2]]), acc, (z, vec![at[0], at[1]]), |b, s| {
+            b.unary(UnaryKind::Abs, s)
+        });
+        agree(
+            &b.finish(),
+            &no_symbols,
+            &[ramp(DType::F32, &[n, k], 0.5), ramp(DType::F32, &[k, m], 0.25)],
+            1e-4,
+        );
+    }
+}
