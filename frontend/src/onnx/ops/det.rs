@@ -1,77 +1,68 @@
-//! Determinants of small matrices.
+//! Determinants, by elimination with row exchanges.
 
-use tcc_ir::ops::BinaryKind;
-use tcc_ir::{DType, Dim, ValueId};
+use tcc_ir::ops::{ArgKind, ArgReduce, BinaryKind, GatherElements, UnaryKind};
+use tcc_ir::{Cmp, DType, Dim, ValueId};
 
 use super::{Entry, onnx};
 use crate::onnx::node::{ImportError, NodeCx, Result};
 
 pub(super) const TABLE: &[Entry] = &[onnx("Det", 11, det)];
 
-/// Beyond it the expansion is too long and too inexact.
-const MAX_SIZE: usize = 4;
+/// Every row is a few operators of its own.
+const MAX_ROWS: i64 = 64;
 
 fn det(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let x = cx.input(0)?;
     let dims = cx.shape(x)?;
-    let [batch @ .., rows, columns] = &dims[..] else {
+    let Some((batch, [rows, columns])) = dims.split_last_chunk::<2>() else {
         return Err(ImportError::invalid("the input must have at least two dimensions"));
     };
-    if let (Some(rows), Some(columns)) = (rows.as_const(), columns.as_const())
-        && rows != columns
-    {
-        return Err(ImportError::invalid(format!("matrices of {rows} x {columns} aren't square")));
-    }
-    let known = rows.as_const().and_then(|size| usize::try_from(size).ok());
-    let Some(size) = known.filter(|size| columns.as_const().is_some() && *size <= MAX_SIZE) else {
-        return Err(ImportError::unsupported(format!(
-            "only matrices of a known size up to {MAX_SIZE} x {MAX_SIZE} are supported"
-        )));
-    };
-    let dtype = cx.dtype(x)?;
-    let wide = if dtype == DType::F64 { dtype } else { DType::F32 };
-    let x = cx.cast(x, wide)?;
-    let rank = dims.len();
-    let mut elements = Vec::new();
-    for row in 0..size {
-        let line = cx.slice_axis(x, rank - 2, Dim::from(row), Dim::from(1))?;
-        for column in 0..size {
-            let element = cx.slice_axis(line, rank - 1, Dim::from(column), Dim::from(1))?;
-            elements.push(cx.reshape(element, batch.to_vec())?);
+    let n_rows = match (rows.as_const(), columns.as_const()) {
+        (Some(rows), Some(columns)) if rows == columns && rows <= MAX_ROWS => rows,
+        (Some(rows), Some(columns)) if rows != columns => {
+            return Err(ImportError::invalid("the matrices aren't square"));
         }
-    }
-    let all: Vec<usize> = (0..size).collect();
-    let result = match expand(cx, &elements, size, 0, &all)? {
-        Some(result) => result,
-        None => {
-            let one = cx.scalar(wide, 1.0);
-            cx.broadcast(one, batch.to_vec())?
-        }
+        _ => return Err(ImportError::unsupported(format!("only matrices of at most {MAX_ROWS} rows"))),
     };
-    Ok(vec![cx.cast(result, dtype)?])
-}
-
-/// Expands along `row`, with the columns that are left; `None` stands for the empty product.
-fn expand(
-    cx: &mut NodeCx,
-    elements: &[ValueId],
-    size: usize,
-    row: usize,
-    columns: &[usize],
-) -> Result<Option<ValueId>> {
-    let mut sum = None;
-    for (index, &column) in columns.iter().enumerate() {
-        let rest: Vec<usize> = columns.iter().copied().filter(|&other| other != column).collect();
-        let element = elements[row * size + column];
-        let term = match expand(cx, elements, size, row + 1, &rest)? {
-            Some(minor) => cx.binary(BinaryKind::Mul, element, minor)?,
-            None => element,
-        };
-        let kind = if index % 2 == 0 { BinaryKind::Add } else { BinaryKind::Sub };
-        sum = Some(match sum {
-            Some(sum) => cx.binary(kind, sum, term)?,
-            None => term,
-        });
+    let count = Dim::product(batch.iter().cloned());
+    let wide = cx.cast(x, DType::F64)?;
+    let mut matrix = cx.reshape(wide, vec![count.clone(), rows.clone(), columns.clone()])?;
+    let (zero, one) = (cx.scalar(DType::F64, 0.0), cx.scalar(DType::F64, 1.0));
+    let first = cx.scalar(DType::I64, 0.0);
+    let mut product = cx.broadcast(one, vec![count.clone(), Dim::from(1), Dim::from(1)])?;
+    for n_left in (1..=n_rows).rev() {
+        let (unit, left, others) = (Dim::from(1), Dim::from(n_left), Dim::from(n_left - 1));
+        // The row with the largest element in the first column.
+        let column = cx.slice_axis(matrix, 2, Dim::from(0), unit.clone())?;
+        let magnitude = cx.unary(UnaryKind::Abs, column)?;
+        let pivot_at = ArgReduce { kind: ArgKind::Max, axis: 1, last: false, keepdims: true };
+        let pivot_at = cx.add(pivot_at, &[magnitude])?;
+        let whole_row = cx.broadcast(pivot_at, vec![count.clone(), unit.clone(), left.clone()])?;
+        let pivot_row = cx.add(GatherElements { axis: 1 }, &[matrix, whole_row])?;
+        let pivot = cx.slice_axis(pivot_row, 2, Dim::from(0), unit.clone())?;
+        product = cx.binary(BinaryKind::Mul, product, pivot)?;
+        let stays = cx.compare(Cmp::Eq, pivot_at, first)?;
+        let exchanged = cx.unary(UnaryKind::Neg, product)?;
+        product = cx.select(stays, product, exchanged)?;
+        if n_left == 1 {
+            break;
+        }
+        // The first row takes the pivot row's place; then neither first row nor first column is needed.
+        let row = cx.iota(left.clone(), DType::I64)?;
+        let row = cx.reshape(row, vec![left.clone(), unit.clone()])?;
+        let is_pivot = cx.compare(Cmp::Eq, row, pivot_at)?;
+        let first_row = cx.slice_axis(matrix, 1, Dim::from(0), unit.clone())?;
+        let swapped = cx.select(is_pivot, first_row, matrix)?;
+        let rest = cx.slice_axis(swapped, 1, unit.clone(), others.clone())?;
+        let factor = cx.slice_axis(rest, 2, Dim::from(0), unit.clone())?;
+        let is_singular = cx.compare(Cmp::Eq, pivot, zero)?;
+        let divisor = cx.select(is_singular, one, pivot)?;
+        let factor = cx.binary(BinaryKind::Div, factor, divisor)?;
+        let rest = cx.slice_axis(rest, 2, unit.clone(), others.clone())?;
+        let pivot_row = cx.slice_axis(pivot_row, 2, unit, others)?;
+        let eliminated = cx.binary(BinaryKind::Mul, factor, pivot_row)?;
+        matrix = cx.binary(BinaryKind::Sub, rest, eliminated)?;
     }
-    Ok(sum)
+    let y = cx.reshape(product, batch.to_vec())?;
+    Ok(vec![cx.cast(y, cx.dtype(x)?)?])
 }

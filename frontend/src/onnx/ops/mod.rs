@@ -2,6 +2,7 @@
 
 mod activation;
 mod along_axis;
+mod attention;
 mod axes;
 mod cast;
 mod contraction;
@@ -10,7 +11,9 @@ mod conv;
 mod det;
 mod einsum;
 mod elementwise;
+mod flex;
 mod generate;
+mod grid_sample;
 mod index;
 mod loss;
 mod matmul;
@@ -18,20 +21,28 @@ mod ml;
 mod movement;
 mod normalize;
 mod pool;
+mod power;
 mod precision;
 mod quantize;
 mod random;
 mod recurrent;
+mod recurrent_attention;
 mod reduce;
+mod resize;
+mod resize_taps;
+mod rotary;
+mod sampled_windows;
 mod select;
 mod sequence;
 mod sequence_map;
 mod shape;
+mod signal;
 mod slice_pad;
 mod softmax;
 mod spatial;
 mod strings;
 mod training;
+mod unpool;
 
 use tcc_ir::ValueId;
 
@@ -59,13 +70,16 @@ const fn onnx(op_type: &'static str, since: i64, import: ImportFn) -> Entry {
 const FAMILIES: &[&[Entry]] = &[
     activation::TABLE,
     along_axis::TABLE,
+    attention::TABLE,
     cast::TABLE,
     control::TABLE,
     conv::TABLE,
     det::TABLE,
     einsum::TABLE,
     elementwise::TABLE,
+    flex::TABLE,
     generate::TABLE,
+    grid_sample::TABLE,
     index::TABLE,
     loss::TABLE,
     matmul::TABLE,
@@ -73,18 +87,25 @@ const FAMILIES: &[&[Entry]] = &[
     movement::TABLE,
     normalize::TABLE,
     pool::TABLE,
+    power::TABLE,
     quantize::TABLE,
     random::TABLE,
     recurrent::TABLE,
+    recurrent_attention::TABLE,
     reduce::TABLE,
+    resize::TABLE,
+    rotary::TABLE,
+    sampled_windows::TABLE,
     select::TABLE,
     sequence::TABLE,
     sequence_map::TABLE,
     shape::TABLE,
+    signal::TABLE,
     slice_pad::TABLE,
     softmax::TABLE,
     strings::TABLE,
     training::TABLE,
+    unpool::TABLE,
 ];
 
 /// Every entry, family by family.
