@@ -80,7 +80,14 @@ pub(super) struct Reading {
 
 impl Reading {
     pub fn linear(padding: Padding, combine: ReduceKind) -> Self {
-        Reading { sampling: Some(Sampling::Linear), n_taps: 2, first: 0.0, padding, align_corners: true, combine }
+        Reading {
+            sampling: Some(Sampling::Linear),
+            n_taps: 2,
+            first: 0.0,
+            padding,
+            align_corners: true,
+            combine,
+        }
     }
 }
 
@@ -141,7 +148,8 @@ pub(super) fn read(
     let flat = cx.reshape(x, vec![batch.clone(), channels.clone(), Dim::product(spatial.iter().cloned())])?;
     let flat = cx.transpose(flat, vec![0, 2, 1])?;
     let read = cx.add(GatherNd { batch_dims: 1 }, &[flat, position])?;
-    let mut read = cx.reshape(read, vec![batch.clone(), n_places.clone(), n_reads.clone(), channels.clone()])?;
+    let mut read =
+        cx.reshape(read, vec![batch.clone(), n_places.clone(), n_reads.clone(), channels.clone()])?;
     let apart = vec![batch.clone(), n_places.clone(), n_reads, Dim::from(1)];
     if let Some(inside) = inside {
         let inside = cx.reshape(inside, apart.clone())?;

@@ -42,7 +42,8 @@ fn deform_conv(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let n_places = n_taps.clone() * n_out.clone();
 
     let offset = cx.cast(offset, DType::F32)?;
-    let offset = cx.reshape(offset, vec![samples.clone(), n_taps.clone(), Dim::from(n_axes), n_out.clone()])?;
+    let offset =
+        cx.reshape(offset, vec![samples.clone(), n_taps.clone(), Dim::from(n_axes), n_out.clone()])?;
     let mut places = Vec::new();
     for axis in 0..n_axes {
         let own = cx.slice_axis(offset, 2, Dim::from(axis), Dim::from(1))?;
@@ -63,14 +64,12 @@ fn deform_conv(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let mut dims = vec![samples.clone(), per_offset_group.clone()];
     dims.extend_from_slice(&x_dims[2..]);
     let apart = cx.reshape(x, dims)?;
-    let mut columns =
-        read(cx, apart, &places, &n_places, &Reading::linear(Padding::Zeros, ReduceKind::Sum))?;
+    let mut columns = read(cx, apart, &places, &n_places, &Reading::linear(Padding::Zeros, ReduceKind::Sum))?;
     if let Some(mask) = cx.optional_input(4) {
         let mask = cx.reshape(mask, vec![samples, n_places, Dim::from(1)])?;
         columns = cx.binary(BinaryKind::Mul, columns, mask)?;
     }
-    let apart =
-        vec![batch.clone(), offset_groups, n_taps.clone(), n_out.clone(), per_offset_group];
+    let apart = vec![batch.clone(), offset_groups, n_taps.clone(), n_out.clone(), per_offset_group];
     let columns = cx.reshape(columns, apart)?;
     let columns = cx.transpose(columns, vec![0, 1, 4, 2, 3])?;
     let per_group = channels.floor_div(&groups);
