@@ -30,10 +30,13 @@ impl OpDef for Unary {
         Ok(vec![Type::tensor(dtype, &x.shape)])
     }
 
-    fn elems(&self, ins: &[Fact], _out: &TensorType) -> Option<Vec<Dim>> {
+    fn elems(&self, ins: &[Fact], out: &TensorType) -> Option<Vec<Dim>> {
         let elems = ins[0].elems?;
         match self.kind {
             UnaryKind::Neg => Some(elems.iter().map(|d| Dim::from(0) - d.clone()).collect()),
+            UnaryKind::Not if out.dtype == DType::Bool => {
+                Some(elems.iter().map(|d| Dim::from(1) - d.clone()).collect())
+            }
             UnaryKind::Ceil | UnaryKind::Floor | UnaryKind::Round | UnaryKind::Trunc => Some(elems.to_vec()),
             _ => None,
         }

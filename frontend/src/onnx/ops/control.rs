@@ -21,9 +21,25 @@ fn if_(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let mut branch =
         |name: &str, body: GraphId| cx.region(name, &[], &captures, &[body], |cx, _| cx.inline(body, &[]));
     let (then_branch, else_branch) = (branch("then", then)?, branch("else", otherwise)?);
+    if ranks_differ(&then_branch, &else_branch)
+        && let Some([holds]) = cx.region.graph.fact(cond).elems
+    {
+        // No tensor has one of two ranks. Exporters write such a choice around a Squeeze of an axis that is 1 in
+        // practice: the model is taken for sizes that satisfy the condition, which is checked when it runs.
+        let holds = holds.clone();
+        let outputs = cx.inline(then, &[])?;
+        let message = "only sizes that take the first branch are supported: the other has another rank";
+        cx.require(outputs[0], Cmp::Eq, &holds, &Dim::from(1), message)?;
+        return Ok(outputs);
+    }
     let mut inputs = vec![cond];
     inputs.extend(cx.captured_values(&captures));
     cx.add_all(If { then_branch, else_branch }, &inputs)
+}
+
+fn ranks_differ(a: &Graph, b: &Graph) -> bool {
+    let rank = |graph: &Graph, value: &ValueId| graph.ty(*value).as_tensor().map(tcc_ir::TensorType::rank);
+    a.outputs().iter().zip(b.outputs()).any(|(x, y)| rank(a, x) != rank(b, y))
 }
 
 fn loop_(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
