@@ -113,7 +113,11 @@ pub(super) fn read(
         if how.sampling.is_none() {
             place = cx.unary(UnaryKind::Round, place)?;
         }
-        place = padded(cx, place, &axis, how.padding)?;
+        // What a cubic filter reads beyond the border is the border's, element by element.
+        let keeps_place = how.padding == Padding::Border && how.n_taps > 2;
+        if !keeps_place {
+            place = padded(cx, place, &axis, how.padding)?;
+        }
         let mut at = cx.unary(UnaryKind::Floor, place)?;
         if let Some(sampling) = how.sampling {
             let mut dims = vec![Dim::from(1); n_axes + 2];

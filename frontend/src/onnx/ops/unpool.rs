@@ -1,15 +1,12 @@
 //! Inverses of windows: Col2Im and MaxUnpool.
 
 use tcc_ir::ops::{ConvTranspose, Pad, PadMode, ScatterElements};
-use tcc_ir::{DType, Dim, Tensor, ValueId};
+use tcc_ir::{Cmp, DType, Dim, ValueId};
 
 use super::{Entry, onnx};
 use crate::onnx::node::{ImportError, NodeCx, Result};
 
 pub(super) const TABLE: &[Entry] = &[onnx("Col2Im", 18, col2im), onnx("MaxUnpool", 9, max_unpool)];
-
-/// More positions in a block than any real model has.
-const MAX_BLOCK: i64 = 1 << 12;
 
 /// An attribute with an entry for each spatial axis.
 pub(super) fn per_axis(cx: &NodeCx, name: &str, n_entries: usize, default: i64) -> Result<Vec<i64>> {
@@ -32,22 +29,21 @@ fn col2im(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let image = cx.input(1)?;
     let image = cx.elems(image)?;
     let block = cx.input(2)?;
-    let block = cx.known_ints(block, "block_shape")?;
+    let block = cx.elems(block)?;
     let n_axes = block.len();
-    let n_positions = block.iter().try_fold(1i64, |product, &size| {
-        product.checked_mul(size).filter(|&product| (1..=MAX_BLOCK).contains(&product))
-    });
-    let Some(n_positions) = n_positions.filter(|_| image.len() == n_axes) else {
-        return Err(ImportError::invalid(format!("block_shape is {block:?} for {} axes", image.len())));
-    };
+    if image.len() != n_axes {
+        return Err(ImportError::invalid(format!("the block has {n_axes} axes, the image {}", image.len())));
+    }
+    let n_positions = Dim::product(block.iter().cloned());
     let strides = per_axis(cx, "strides", n_axes, 1)?;
     let dilations = per_axis(cx, "dilations", n_axes, 1)?;
     let pads = per_axis(cx, "pads", 2 * n_axes, 0)?;
-    let channels = rows.floor_div(&Dim::from(n_positions));
-    let mut dims = vec![batch.clone() * channels.clone(), Dim::from(n_positions)];
+    let channels = rows.floor_div(&n_positions);
+    let mut dims = vec![batch.clone() * channels.clone(), n_positions.clone()];
     let mut pads_after = Vec::new();
     for (axis, extent) in image.iter().enumerate() {
-        let reach = Dim::from(dilations[axis] * (block[axis] - 1) + 1);
+        let one = Dim::from(1);
+        let reach = (block[axis].clone() - one.clone()) * Dim::from(dilations[axis]) + one;
         let stride = Dim::from(strides[axis]);
         let padded = extent.clone() + Dim::from(pads[axis] + pads[n_axes + axis]);
         let n_blocks = (padded - reach.clone()).floor_div(&stride) + Dim::from(1);
@@ -57,18 +53,14 @@ fn col2im(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     }
     let blocks = Dim::product(dims[2..].iter().cloned());
     let apart = cx.reshape(x, dims)?;
-    cx.require(apart, tcc_ir::Cmp::Eq, &blocks, columns, "the number of blocks isn't the image's")?;
-    let positions = 0..n_positions * n_positions;
-    let is_own = |entry: i64| i32::from(entry % (n_positions + 1) == 0);
-    let size = n_positions as usize;
-    let shape: Vec<usize> =
-        [size, 1].into_iter().chain(block.iter().map(|&extent| extent as usize)).collect();
-    let weights = if dtype.is_float() {
-        Tensor::from_floats(dtype, shape, positions.map(|entry| is_own(entry).into()))
-    } else {
-        Tensor::from_ints(dtype, shape, positions.map(|entry| is_own(entry).into()))
-    };
-    let weights = cx.constant(weights);
+    cx.require(apart, Cmp::Eq, &blocks, columns, "the number of blocks isn't the image's")?;
+    let one = Dim::from(1);
+    let column = cx.iota(n_positions.clone(), DType::I64)?;
+    let row = cx.reshape(column, vec![n_positions.clone(), one.clone()])?;
+    let is_own = cx.compare(Cmp::Eq, row, column)?;
+    let weights = cx.cast(is_own, dtype)?;
+    let shape = [n_positions, one].into_iter().chain(block.iter().cloned()).collect();
+    let weights = cx.reshape(weights, shape)?;
     let sizes = |values: &[i64]| values.iter().map(|&value| value as usize).collect();
     let op = ConvTranspose {
         strides: sizes(&strides),
