@@ -102,7 +102,19 @@ fn resize(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     if coordinates == Coordinates::TfCropAndResize {
         let roi = roi.ok_or_else(|| ImportError::invalid("tf_crop_and_resize needs roi"))?;
         for (index, axis) in axes.iter_mut().enumerate() {
-            axis.roi = Some((float_at(cx, roi, index)?, float_at(cx, roi, index + listed.len())?));
+            let (start, end) = (float_at(cx, roi, index)?, float_at(cx, roi, index + listed.len())?);
+            axis.roi = Some((start, end));
+            // Scales are those of the region.
+            if scales.is_some() {
+                let part = match (known_float(cx, start), known_float(cx, end), known_float(cx, axis.scale)) {
+                    (Some(start), Some(end), Some(scale)) => cx.scalar(DType::F32, (end - start) * scale),
+                    _ => {
+                        let length = cx.binary(BinaryKind::Sub, end, start)?;
+                        cx.binary(BinaryKind::Mul, length, axis.scale)?
+                    }
+                };
+                axis.out = scaled(cx, &axis.extent, part)?;
+            }
         }
     }
     let mut y = x;

@@ -150,7 +150,7 @@ pub(super) struct Taps {
 impl Taps {
     /// Whether an axis that keeps its size and has scale 1 stays as it is.
     pub fn keeps_unscaled(&self) -> bool {
-        !matches!(self.coordinates, Coordinates::TfCropAndResize | Coordinates::TfHalfPixelForNn)
+        self.coordinates != Coordinates::TfCropAndResize
     }
 
     /// Indices (i64) and weights (f32) of the elements around each place, both [places, taps].
