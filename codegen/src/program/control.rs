@@ -5,7 +5,7 @@ use super::walk::{Scope, Walk};
 use indexmap::IndexMap;
 use tcc_ir::graph::{Graph, Node, SymbolSource, ValueId};
 use tcc_ir::ops::{If, Loop};
-use tcc_ir::{DType, Dim, Tensor, Type};
+use tcc_ir::{DType, Dim, Symbol, Tensor, Type};
 use tcc_runtime::package::{self as rt, Block, BlockId, Carried, LoopStep, ScanOut, Step};
 
 impl Walk<'_, '_> {
@@ -126,8 +126,9 @@ impl Walk<'_, '_> {
             self.values.touch(s.elem);
             self.values.touch(s.stacked);
         });
+        let row_sizes = self.export_row_sizes(scope, node, &scans, block);
         self.values.close_loop(start);
-        let zero_if_empty = scans.iter().flat_map(|s| self.late_dims(s.elem)).collect();
+        let zero_if_empty = scans.iter().flat_map(|s| self.late_dims(s.elem)).chain(row_sizes).collect();
         let step = Step::Loop(LoopStep {
             trip,
             cond_in,
@@ -142,7 +143,7 @@ impl Walk<'_, '_> {
         for (v, (_, param)) in node.outputs.iter().zip(&params) {
             scope.map.insert(*v, *param);
         }
-        self.export_sizes(scope, node, &params, &scans);
+        self.export_state_sizes(scope, node, &params);
     }
 
     /// A value that a loop takes over at the end of an iteration: computed by the body, and in memory of its own.
@@ -179,29 +180,34 @@ impl Walk<'_, '_> {
         found
     }
 
-    /// After a loop: the node's own symbols for sizes of its results.
-    fn export_sizes(
-        &mut self,
-        scope: &Scope,
-        node: &Node,
-        params: &[(ValueId, rt::ValueId)],
-        scans: &[ScanOut],
-    ) {
-        let n = params.len();
-        for (symbol, source) in scope.graph.symbols() {
-            let SymbolSource::Axis { value, axis } = source else { continue };
-            let Some(at) = node.outputs.iter().position(|v| v == value) else { continue };
-            let inside: Dim = if at < n {
-                self.values.get(params[at].1).dims[*axis].clone()
-            } else if *axis > 0 {
-                self.values.get(scans[at - n].elem).dims[axis - 1].clone()
-            } else {
-                continue;
-            };
-            let step =
-                Step::SetDim { symbol: self.exprs.symbol(&symbol.name), expr: self.exprs.dim(&inside) };
-            self.push(scope.block, step, []);
+    /// After a loop: the node's own symbols for sizes of its final states.
+    fn export_state_sizes(&mut self, scope: &Scope, node: &Node, params: &[(ValueId, rt::ValueId)]) {
+        for (symbol, at, axis) in result_sizes(scope, node) {
+            let Some((_, param)) = params.get(at) else { continue };
+            let inside = self.values.get(*param).dims[axis].clone();
+            self.set_size(scope.block, &symbol, &inside);
         }
+    }
+
+    /// At the end of a body: the node's own symbols for sizes of the rows that are stacked, which must be known when
+    /// a row is appended. Gives these symbols.
+    fn export_row_sizes(&mut self, scope: &Scope, node: &Node, scans: &[ScanOut], body: BlockId) -> Vec<rt::SymbolId> {
+        let first = node.outputs.len() - scans.len();
+        let mut set = Vec::new();
+        for (symbol, at, axis) in result_sizes(scope, node) {
+            if at < first || axis == 0 {
+                continue;
+            }
+            let inside = self.values.get(scans[at - first].elem).dims[axis - 1].clone();
+            self.set_size(body, &symbol, &inside);
+            set.push(self.exprs.symbol(&symbol.name));
+        }
+        set
+    }
+
+    fn set_size(&mut self, block: BlockId, symbol: &Symbol, size: &Dim) {
+        let step = Step::SetDim { symbol: self.exprs.symbol(&symbol.name), expr: self.exprs.dim(size) };
+        self.push(block, step, []);
     }
 
     fn weight(&mut self, tensor: Tensor) -> rt::ValueId {
@@ -209,4 +215,17 @@ impl Walk<'_, '_> {
         let ty: Type = tensor.tensor_type().into();
         self.new_value("", &ty, home)
     }
+}
+
+/// The symbols that are sizes of a node's results: symbol, number of the result, axis.
+fn result_sizes(scope: &Scope, node: &Node) -> Vec<(Symbol, usize, usize)> {
+    let symbols = scope.graph.symbols().iter();
+    symbols
+        .filter_map(|(symbol, source)| match source {
+            SymbolSource::Axis { value, axis } => {
+                node.outputs.iter().position(|v| v == value).map(|at| (symbol.clone(), at, *axis))
+            }
+            SymbolSource::Input { .. } | SymbolSource::Elem { .. } => None,
+        })
+        .collect()
 }

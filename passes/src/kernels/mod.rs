@@ -84,8 +84,8 @@ pub fn broadcast_index(b: &mut Builder, from: &[Dim], to: &[Dim], at: &[ExprId])
     from.iter()
         .enumerate()
         .map(|(i, n)| match n {
-            n if n.is_const(1) => b.int(0),
             n if *n == to[lead + i] => at[lead + i],
+            n if n.is_const(1) => b.int(0),
             n => {
                 let last = n.clone() - 1.into();
                 let last = b.dim(&last);

@@ -51,7 +51,7 @@ pub fn fmod(e: &mut Emitter, x: &Val, y: &Val) -> Val {
     a.copysign(&r, x)
 }
 
-/// Python's %: the sign of the divisor.
+/// Python's %: the sign of the divisor, also of a zero.
 pub fn floor_mod(e: &mut Emitter, x: &Val, y: &Val) -> Val {
     let r = fmod(e, x, y);
     let a = &mut Arith::new(e, x.ty);
@@ -60,7 +60,9 @@ pub fn floor_mod(e: &mut Emitter, x: &Val, y: &Val) -> Val {
     let differ = a.int_op("arith.xori", &r_negative, &y_negative);
     let fix = a.int_op("arith.andi", &nonzero, &differ);
     let moved = a.add(&r, y);
-    a.sel(&fix, &moved, &r)
+    let r = a.sel(&fix, &moved, &r);
+    let zero = a.copysign(&r, y);
+    a.sel(&nonzero, &r, &zero)
 }
 
 /// Mantissa with its implicit bit, in `wide`, and biased exponent, of a non-negative float; subnormals have
