@@ -73,15 +73,14 @@ impl Contract {
         let last = *stage.axes.last()?;
         let (rows, columns) = if depends(kernel, *y, last) { (*x, *y) } else { (*y, *x) };
         let side = |a: &AxisId| (depends(kernel, rows, *a), depends(kernel, columns, *a));
-        let of =
-            |want: (bool, bool)| stage.axes.iter().copied().filter(|a| side(a) == want).collect::<Vec<_>>();
-        let (m, n) = (of((true, false)), of((false, true)));
+        let m: Vec<AxisId> = stage.axes.iter().copied().filter(|a| side(a) == (true, false)).collect();
+        // The columns are the contiguous axes of the result; axes of theirs further out count as batch.
+        let n_tail = stage.axes.iter().rev().take_while(|a| side(a) == (false, true)).count();
+        let n = stage.axes[stage.axes.len() - n_tail..].to_vec();
         let batch: Vec<AxisId> =
             stage.axes.iter().copied().filter(|a| !m.contains(a) && !n.contains(a)).collect();
         let k = stage.reduce.clone();
-        // The columns must be the contiguous axes of the result, all of them after any other.
-        let tail = &stage.axes[stage.axes.len() - n.len()..];
-        if n.is_empty() || m.is_empty() || k.is_empty() || tail != n.as_slice() {
+        if n.is_empty() || m.is_empty() || k.is_empty() {
             return None;
         }
         let small = |axes: &[AxisId], limit: i64| product(kernel, axes).as_const().is_some_and(|v| v < limit);

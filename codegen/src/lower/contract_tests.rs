@@ -120,6 +120,18 @@ fn convolutions_agree() {
 }
 
 #[test]
+fn convolutions_of_a_symbolic_batch_agree() {
+    let batch = Dim::from(Symbol::new("b"));
+    let x = Type::tensor(DType::F32, [batch, 3.into(), 7.into(), 9.into()]);
+    let w = Type::tensor(DType::F32, [10i64, 3, 3, 3]);
+    let k = kernel_of(conv([1, 1], [1, 1], [1, 1], [1, 1], 1), &[x, w]);
+    for n in [0usize, 1, 3] {
+        let inputs = [values(DType::F32, &[n, 3, 7, 9], 0), values(DType::F32, &[10, 3, 3, 3], 1)];
+        agree(&k, &move |_| Some(n as i64), &inputs, 1e-5);
+    }
+}
+
+#[test]
 fn transposed_convolutions_agree() {
     for (stride, groups, padding) in [(1, 1, 0), (2, 1, 1), (3, 2, 0)] {
         let op = ConvTranspose {
