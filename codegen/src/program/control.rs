@@ -191,7 +191,13 @@ impl Walk<'_, '_> {
 
     /// At the end of a body: the node's own symbols for sizes of the rows that are stacked, which must be known when
     /// a row is appended. Gives these symbols.
-    fn export_row_sizes(&mut self, scope: &Scope, node: &Node, scans: &[ScanOut], body: BlockId) -> Vec<rt::SymbolId> {
+    fn export_row_sizes(
+        &mut self,
+        scope: &Scope,
+        node: &Node,
+        scans: &[ScanOut],
+        body: BlockId,
+    ) -> Vec<rt::SymbolId> {
         let first = node.outputs.len() - scans.len();
         let mut set = Vec::new();
         for (symbol, at, axis) in result_sizes(scope, node) {

@@ -188,7 +188,8 @@ impl Walk<'_, '_> {
 
     fn node(&mut self, scope: &mut Scope, node: &Node) {
         if node.outputs.iter().any(|v| matches!(scope.graph.ty(*v), Type::Unranked(_))) {
-            let message = "the rank of its result is only known when the model runs, which packages can't express";
+            let message =
+                "the rank of its result is only known when the model runs, which packages can't express";
             self.problem(node, format!("operator {}: {message}", node.op.name()));
         }
         match &node.op {
