@@ -11,8 +11,12 @@ pub(super) struct SymbolNames {
 }
 
 impl SymbolNames {
-    /// The symbol that the file spells `text`: the same for the same text.
+    /// The symbol that the file spells `text`: the same for the same text, unless that is no name at all (Paddle's
+    /// exporter writes `?` for every unknown extent).
     pub fn named(&mut self, text: &str) -> Symbol {
+        if !text.chars().any(|c| c.is_alphanumeric()) {
+            return self.fresh(text);
+        }
         if let Some(symbol) = self.by_text.get(text) {
             return symbol.clone();
         }
@@ -58,6 +62,7 @@ mod tests {
         assert_eq!(names.named("batch"), names.named("batch"));
         assert_ne!(names.named("a+b"), names.named("a b"));
         assert_ne!(names.fresh("x_0"), names.fresh("x_0"));
+        assert_ne!(names.named("?"), names.named("?"));
     }
 
     #[test]
