@@ -42,12 +42,21 @@ const TILE: i64 = 4096;
 
 /// Lowers a kernel for a CPU target. `name` becomes the symbol.
 pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
+    let contract = contract::Contract::of(&collapse::collapse(kernel), target);
+    write(kernel, name, target, contract)
+}
+
+/// As [`lower`], without schedules that take scratch memory beyond the kernel's own temporaries.
+pub fn lower_without_packing(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
+    write(kernel, name, target, None)
+}
+
+fn write(kernel: &Kernel, name: &str, target: &Target, contract: Option<contract::Contract>) -> Lowered {
     let kernel = &collapse::collapse(kernel);
     let (mut e, temps) = Emitter::new(kernel, target);
     let (begin, end) =
         (writer::Val::named("%begin", writer::Ty::Index), writer::Val::named("%end", writer::Ty::Index));
     let mut scratch = temps.clone();
-    let contract = contract::Contract::of(kernel, target);
     let split = Split::of(kernel);
     let tiles = contract.as_ref().map_or_else(|| split.tiles(kernel), |c| c.tiles(kernel));
     e.for_loop((&begin, &end), 1, &[], |e, tile, _| {

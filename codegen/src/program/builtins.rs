@@ -64,7 +64,7 @@ impl Walk<'_, '_> {
         let out = b.output(ty.as_tensor().expect("a tensor type"));
         let v = b.dim(d);
         b.map_stage(vec![], out, vec![], v);
-        let (kernel, lowered) = self.kernels.add(&b.finish(), "size");
+        let (kernel, lowered) = self.kernels.add(&b.finish(), "size", &|_| false);
         let step = Step::Kernel(KernelStep {
             kernel: tcc_runtime::package::KernelId(kernel as u32),
             inputs: vec![],
@@ -130,6 +130,10 @@ fn routine(op: &Op, strings: bool, call: Call) -> Option<Step> {
         Op::OptionalGet(_) => call.of(&rt::OptionalGetElement {}),
         Op::OptionalHas(_) => call.of(&rt::OptionalHasElement {}),
         Op::StringConcat(_) => call.of(&rt::StringConcat {}),
+        Op::RegexFullMatch(op) => {
+            let routine = rt::RegexFullMatch { pattern: op.pattern.clone() };
+            routine.check().is_ok().then(|| call.of(&routine)).flatten()
+        }
         Op::StringSplit(op) => call.of(&rt::StringSplit {
             delimiter: op.delimiter.clone(),
             maxsplit: op.max_splits.map(|n| n as u64),

@@ -10,7 +10,7 @@ mod walk;
 mod weights;
 
 use crate::error::Error;
-use crate::lower::{Lowered, lower};
+use crate::lower::{Lowered, lower, lower_without_packing};
 use crate::parallel::compile_image;
 use crate::target::Target;
 use crate::{Emit, Options};
@@ -91,12 +91,22 @@ pub struct Kernels<'a> {
 }
 
 impl Kernels<'_> {
-    /// Lowers a kernel; gives its number and how to call it. Kernels with the same text are one.
-    pub fn add(&mut self, kernel: &tcc_ir::kernel::Kernel, source: &str) -> (usize, Lowered) {
+    /// Lowers a kernel; gives its number and how to call it. Kernels with the same text are one. The runtime takes
+    /// scratch memory when shapes are bound: where `is_late` says that a size is known only later, the kernel is
+    /// written without packing.
+    pub fn add(
+        &mut self,
+        kernel: &tcc_ir::kernel::Kernel,
+        source: &str,
+        is_late: &dyn Fn(&tcc_ir::Dim) -> bool,
+    ) -> (usize, Lowered) {
         let plain: String =
             kernel.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let name = format!("k{}_{plain}", self.list.len());
-        let lowered = lower(kernel, &name, self.target);
+        let mut lowered = lower(kernel, &name, self.target);
+        if is_late(&lowered.scratch) {
+            lowered = lower_without_packing(kernel, &name, self.target);
+        }
         let key = (lowered.function.body.clone(), lowered.function.buffers.clone(), lowered.serial);
         let id = *self.known.entry(key).or_insert_with(|| {
             self.list.push((lowered.clone(), source.to_string()));

@@ -219,7 +219,8 @@ impl Walk<'_, '_> {
 
     fn kernel(&mut self, scope: &mut Scope, node: &Node, kernel: &Kernel) {
         let source = node.loc.to_string();
-        let (id, lowered) = self.kernels.add(kernel, &source);
+        let exprs = &self.exprs;
+        let (id, lowered) = self.kernels.add(kernel, &source, &|d| exprs.is_late(d));
         let inputs: Vec<rt::ValueId> = node.inputs.iter().map(|v| scope.map[v]).collect();
         let outputs: Vec<rt::ValueId> = node
             .outputs
