@@ -18,12 +18,10 @@ libpolly-22-dev          a library that LLVM's static link names
 zlib1g-dev               LLVM's static link needs it
 libzstd-dev              LLVM's static link needs it
 libxml2-dev              LLVM's static link needs it
-spirv-tools              spirv-val, which checks SPIR-V modules in tests
-mesa-vulkan-drivers      a Vulkan driver on the CPU, which runs SPIR-V packages in tests
-libvulkan1               the Vulkan loader
 qemu-user                runs aarch64 and riscv64 code in tests
 python3                  fetches the demo's model
-python3-pip              fetches the demo's model
+python3-pip              fetches the demo's model and the conformance cases
+python3-venv             keeps what the conformance cases are made with apart
 TABLE
 )
 
