@@ -79,6 +79,7 @@ pub fn compile(
         offset: 0,
         len: 0,
         entries: kernels.list.iter().map(|(lowered, _)| image.entries[&lowered.function.name]).collect(),
+        launches: Vec::new(),
     }];
     Ok(Program { manifest, code: image.bytes, weights, modules })
 }

@@ -234,7 +234,7 @@ pub struct KernelStep {
     pub inputs: Vec<ValueId>,
     pub outputs: Vec<ValueId>,
     pub dims: Vec<ExprId>,
-    /// Number of tiles; with none the kernel isn't called.
+    /// Number of tiles (on a GPU, of work-groups); with none the kernel isn't called.
     pub tiles: ExprId,
     /// Bytes of scratch a thread needs; depends on input dims alone.
     pub scratch: ExprId,
@@ -319,11 +319,20 @@ pub enum CodeFormat {
     Flat,
     /// Functions of the running process, given to `Package::in_memory`.
     Native,
+    /// PTX text for NVIDIA GPUs.
     Ptx,
+    /// SPIR-V modules for compute shaders of Vulkan.
     SpirV,
 }
 
-/// One code section: all kernels for one target.
+impl CodeFormat {
+    /// Whether kernels are launched on a device rather than called.
+    pub fn is_gpu(self) -> bool {
+        matches!(self, CodeFormat::Ptx | CodeFormat::SpirV)
+    }
+}
+
+/// One code section: all kernels for one target. A package has sections for CPUs, or exactly one for a GPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Code {
     /// Target's name, for example `x86-64-v3`.
@@ -331,11 +340,26 @@ pub struct Code {
     /// Architecture as Rust names it, for example `x86_64`.
     pub arch: String,
     pub format: CodeFormat,
-    /// CPU features that the code uses, as Rust names them, for example `avx2`.
+    /// What the code needs: CPU features as Rust names them (`avx2`), for SPIR-V device features as Vulkan names them
+    /// (`shaderInt64`).
     pub cpu_features: Vec<String>,
     /// Place in the code part of the file, set by the writer; a multiple of the page size.
     pub offset: u64,
     pub len: u64,
-    /// One entry a kernel: byte offset into the section (for `Flat`), index of the function (for `Native`).
+    /// One entry a kernel: byte offset into the section (for `Flat`), index of the function (for `Native`). None for GPUs.
     pub entries: Vec<u64>,
+    /// One entry a kernel for GPUs, none for CPUs.
+    pub launches: Vec<Launch>,
+}
+
+/// How a kernel is launched on a GPU. Its tiles are work-groups: tile `t` is group `(t % 65535, t / 65535)`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    /// Place of the kernel's module, SPIR-V words or PTX text, inside the section.
+    pub offset: u64,
+    pub len: u64,
+    /// Name of the entry point.
+    pub entry: String,
+    /// Threads of a work-group, in x; y and z are 1. SPIR-V modules state the same local size.
+    pub threads: u32,
 }

@@ -4,6 +4,7 @@ mod dtype;
 mod header;
 mod manifest;
 mod read;
+mod sections;
 mod steps;
 mod validate;
 mod write;

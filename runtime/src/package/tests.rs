@@ -55,6 +55,7 @@ pub(crate) fn sample() -> Manifest {
             offset: 0,
             len: 0,
             entries: vec![0],
+            launches: vec![],
         }],
         ..Manifest::default()
     }
@@ -73,6 +74,23 @@ fn refusal(change: impl FnOnce(&mut Manifest)) -> String {
         Err(WriteError::Invalid(e)) => e.to_string(),
         other => panic!("expected an invalid manifest, got {other:?}"),
     }
+}
+
+fn launch() -> Launch {
+    Launch { offset: 0, len: 16, entry: "add".into(), threads: 64 }
+}
+
+fn on_gpu(manifest: &mut Manifest, format: CodeFormat, launch: Launch) {
+    let section = &mut manifest.sections[0];
+    (section.format, section.entries, section.launches) = (format, vec![], vec![launch]);
+}
+
+#[test]
+fn packages_for_gpus_are_read_back() {
+    let mut manifest = sample();
+    on_gpu(&mut manifest, CodeFormat::Ptx, launch());
+    let file = file_of(manifest).unwrap();
+    assert_eq!(read_package(&file).unwrap().manifest.sections[0].launches, [launch()]);
 }
 
 #[test]
@@ -138,7 +156,7 @@ fn another_version_is_named() {
 
 #[test]
 fn contradictions_are_found_and_placed() {
-    let cases: [(&str, &str, fn(&mut Manifest)); 12] = [
+    let cases: [(&str, &str, fn(&mut Manifest)); 19] = [
         ("expression 3", "expression 3", |m| m.exprs[3] = Expr::Add(ExprId(3), ExprId(0))),
         ("symbol \"N\"", "axis 1", |m| m.symbols[0].source = SymbolSource::InputDim { input: 0, axis: 1 }),
         ("value 1 \"w\"", "64", |m| m.values[1].storage = Storage::Weight { offset: 65 }),
@@ -160,6 +178,21 @@ fn contradictions_are_found_and_placed() {
         }),
         ("block 1", "no step", |m| m.blocks.push(Block::default())),
         ("section 0", "outside", |m| m.sections[0].entries[0] = 16),
+        ("section 0", "1 launches, 0", |m| m.sections[0].launches.push(launch())),
+        ("section 0", "1 entries, 0", |m| m.sections[0].format = CodeFormat::Ptx),
+        ("section 0", "only section", |m| {
+            m.sections.push(m.sections[0].clone());
+            on_gpu(m, CodeFormat::Ptx, launch());
+        }),
+        ("section 0", "add: its module is outside", |m| {
+            on_gpu(m, CodeFormat::Ptx, Launch { offset: u64::MAX, ..launch() })
+        }),
+        ("section 0", "entry point", |m| {
+            on_gpu(m, CodeFormat::Ptx, Launch { entry: String::new(), ..launch() })
+        }),
+        ("section 0", "1024", |m| on_gpu(m, CodeFormat::Ptx, Launch { threads: 0, ..launch() })),
+        // 16 bytes are too few for the header of a SPIR-V module.
+        ("section 0", "SPIR-V words", |m| on_gpu(m, CodeFormat::SpirV, launch())),
     ];
     for (place, cause, change) in cases {
         let message = refusal(change);

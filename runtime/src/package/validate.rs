@@ -1,7 +1,7 @@
 //! Checks every reference and every bound in a manifest, so that nothing later has to doubt it.
 
-use super::header::PAGE;
 use super::manifest::*;
+use super::sections::check_sections;
 use super::steps::check_blocks;
 use crate::error::{Error, Result};
 use crate::expr::{Exprs, children, late_exprs};
@@ -229,27 +229,6 @@ fn check_value(facts: &Facts, exprs: &mut Exprs, id: ValueId, weights_len: u64) 
             if !is_plain(facts.root(id)) {
                 return fail("it's an alias of an object");
             }
-        }
-    }
-    Ok(())
-}
-
-fn check_sections(manifest: &Manifest, code_len: u64) -> Result<()> {
-    for (at, section) in manifest.sections.iter().enumerate() {
-        let fail =
-            |cause: &str| Err(Error::invalid(format!("code section {at} \"{}\"", section.target), cause));
-        if section.entries.len() != manifest.kernels.len() {
-            return fail("it hasn't as many entries as there are kernels");
-        }
-        if section.format == CodeFormat::Native {
-            continue;
-        }
-        let end = section.offset.checked_add(section.len);
-        if section.offset % PAGE != 0 || end.is_none_or(|end| end > code_len) {
-            return fail("it isn't in the code, at a multiple of the page size");
-        }
-        if section.format == CodeFormat::Flat && section.entries.iter().any(|&entry| entry >= section.len) {
-            return fail("a kernel's entry is outside of it");
         }
     }
     Ok(())

@@ -26,6 +26,7 @@ impl Builder {
             offset: 0,
             len: 0,
             entries: vec![],
+            launches: vec![],
         });
         builder
     }
