@@ -19,6 +19,9 @@ zlib1g-dev               LLVM's static link needs it
 libzstd-dev              LLVM's static link needs it
 libxml2-dev              LLVM's static link needs it
 qemu-user                runs aarch64 and riscv64 code in tests
+libvulkan1               the Vulkan loader, which runs packages for GPUs
+mesa-vulkan-drivers      a Vulkan driver that needs no GPU, for tests of such packages
+spirv-tools              spirv-as and spirv-val, for tests of such packages
 python3                  fetches the demo's model
 python3-pip              fetches the demo's model and the conformance cases
 python3-venv             keeps what the conformance cases are made with apart

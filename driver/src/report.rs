@@ -27,6 +27,7 @@ pub fn runtime(error: &tcc_runtime::Error) -> Diagnostic {
         Status::Argument | Status::Unbound | Status::Shape | Status::Type => Code::InputMismatch,
         Status::Check | Status::Kernel | Status::Builtin | Status::Size => Code::EvaluationFailed,
         Status::Memory => Code::ResourceLimit,
+        Status::Device => Code::DeviceFailed,
         Status::Ok | Status::Internal => Code::CodegenFailed,
     };
     Diagnostic::error(code, error.to_string())

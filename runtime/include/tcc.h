@@ -40,6 +40,7 @@ typedef enum tcc_status {
     TCC_ERROR_BUILTIN = 302,
     TCC_ERROR_SIZE = 303,
     TCC_ERROR_MEMORY = 304,
+    TCC_ERROR_DEVICE = 305,
     /* A defect of the runtime. */
     TCC_ERROR_INTERNAL = 900
 } tcc_status;

@@ -2,8 +2,10 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::executor::device::{Home, Session};
 
 /// Alignment of every tensor that the runtime places, in bytes: a cache line, and the widest vector.
 pub(crate) const ALIGN: usize = 64;
@@ -13,6 +15,8 @@ pub(crate) const ALIGN: usize = 64;
 pub(crate) struct Buffer {
     start: NonNull<u8>,
     capacity: usize,
+    /// Where the memory comes from, when a device must see it.
+    source: Option<(Arc<dyn Session>, Home)>,
 }
 
 // SAFETY: a buffer owns its memory, like a Vec.
@@ -24,7 +28,12 @@ impl Buffer {
     pub const fn new() -> Buffer {
         // SAFETY: the alignment isn't zero. It's a dangling pointer, as good as any for zero bytes.
         let start = unsafe { NonNull::new_unchecked(std::ptr::without_provenance_mut(ALIGN)) };
-        Buffer { start, capacity: 0 }
+        Buffer { start, capacity: 0, source: None }
+    }
+
+    /// A buffer in memory that the session's device sees; of the host alone without a session.
+    pub fn shared(session: Option<&Arc<dyn Session>>, home: Home) -> Buffer {
+        Buffer { source: session.map(|session| (session.clone(), home)), ..Buffer::new() }
     }
 
     pub fn as_ptr(&self) -> *mut u8 {
@@ -44,11 +53,14 @@ impl Buffer {
         let wanted = usize::try_from(bytes).ok().and_then(|n| n.checked_next_multiple_of(ALIGN));
         let layout =
             Layout::from_size_align(wanted.ok_or_else(no_memory)?, ALIGN).map_err(|_| no_memory())?;
-        // SAFETY: the layout's size isn't zero: `bytes` is above the capacity.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(no_memory)?;
+        let start = match &self.source {
+            Some((session, home)) => session.allocate(layout.size(), *home, place)?,
+            // SAFETY: the layout's size isn't zero: `bytes` is above the capacity.
+            None => NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(no_memory)?,
+        };
         // SAFETY: both blocks are at least the old capacity long, and distinct.
         unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), start.as_ptr(), self.capacity) };
-        *self = Buffer { start, capacity: layout.size() };
+        *self = Buffer { start, capacity: layout.size(), source: self.source.clone() };
         Ok(())
     }
 
@@ -64,9 +76,15 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.capacity > 0 {
+        if self.capacity == 0 {
+            return;
+        }
+        match &self.source {
+            Some((session, _)) => session.free(self.start),
             // SAFETY: the block was allocated with this layout.
-            unsafe { dealloc(self.start.as_ptr(), Layout::from_size_align_unchecked(self.capacity, ALIGN)) };
+            None => unsafe {
+                dealloc(self.start.as_ptr(), Layout::from_size_align_unchecked(self.capacity, ALIGN))
+            },
         }
     }
 }

@@ -30,6 +30,7 @@ pub enum Status {
     Builtin = 302,
     Size = 303,
     Memory = 304,
+    Device = 305,
 
     /// A defect of the runtime: please report it.
     Internal = 900,
@@ -50,6 +51,8 @@ pub enum Error {
     Invalid { place: String, cause: String },
     /// No code section runs on this machine.
     Target { cause: String },
+    /// The package's kernels are for a device, and there's none that can run them.
+    NoDevice { cause: String, remedy: String },
     /// The caller passed something that doesn't exist or can't be.
     Argument { cause: String },
     /// Something wasn't given before the run.
@@ -68,6 +71,8 @@ pub enum Error {
     Size { place: String, cause: String },
     /// The system has no more memory.
     Memory { place: String, bytes: u64 },
+    /// A device stopped working, or its driver refused something.
+    Device { cause: String },
     /// A defect of the runtime.
     Internal { cause: String },
 }
@@ -93,7 +98,7 @@ impl Error {
             Error::Version { .. } => Status::Version,
             Error::Corrupt { .. } => Status::Corrupt,
             Error::Invalid { .. } => Status::Invalid,
-            Error::Target { .. } => Status::Target,
+            Error::Target { .. } | Error::NoDevice { .. } => Status::Target,
             Error::Argument { .. } => Status::Argument,
             Error::Unbound { .. } => Status::Unbound,
             Error::Shape { .. } => Status::Shape,
@@ -103,6 +108,7 @@ impl Error {
             Error::Builtin { .. } => Status::Builtin,
             Error::Size { .. } => Status::Size,
             Error::Memory { .. } => Status::Memory,
+            Error::Device { .. } => Status::Device,
             Error::Internal { .. } => Status::Internal,
         }
     }
@@ -143,6 +149,9 @@ impl fmt::Display for Error {
                     "the package has no code for this machine: {cause}; compile with a matching --target"
                 )
             }
+            Error::NoDevice { cause, remedy } => {
+                write!(f, "the package can't run here: {cause}; {remedy}")
+            }
             Error::Argument { cause } => write!(f, "{cause}"),
             Error::Unbound { what } => write!(f, "{what} isn't set; set it before the run"),
             Error::Shape { place, cause } => write!(f, "{place}: {cause}; pass a shape that the model takes"),
@@ -161,6 +170,9 @@ impl fmt::Display for Error {
             Error::Size { place, cause } => write!(f, "{place}: {cause}; check the inputs' shapes"),
             Error::Memory { place, bytes } => {
                 write!(f, "no memory for {place} ({bytes} bytes); use smaller inputs or a larger machine")
+            }
+            Error::Device { cause } => {
+                write!(f, "the GPU failed: {cause}; open the package again, and update the driver if that doesn't help")
             }
             Error::Internal { cause } => write!(f, "internal error: {cause}; please report it"),
         }

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::buffer::Buffer;
 use crate::builtin::{self, Routine};
 use crate::error::{Error, Result};
+use crate::executor::device::{self, Device};
 use crate::os::{self, Access, Map};
 use crate::package::{Code, CodeFormat, Contents, Header, KernelId, Manifest, Step, read_package, validate};
 
@@ -16,7 +18,10 @@ pub type KernelFn = unsafe extern "C" fn(*const *mut u8, *const i64, i64, i64, *
 /// A loaded model, ready to be run by any number of contexts.
 pub struct Package {
     manifest: Manifest,
+    /// Empty when a device has them.
     kernels: Vec<KernelFn>,
+    /// Has the kernels and weights, when they're for one.
+    device: Option<Arc<dyn Device>>,
     /// For each block and step the prepared routine of a built-in step.
     routines: Vec<Vec<Option<Box<dyn Routine>>>>,
     section: usize,
@@ -37,6 +42,12 @@ enum Weights {
         buffer: Buffer,
         len: usize,
     },
+}
+
+/// Loaded code.
+enum Executable {
+    Mapped(Map),
+    Device(Arc<dyn Device>),
 }
 
 impl fmt::Debug for Package {
@@ -62,14 +73,20 @@ impl Package {
         let section = choose_section(&manifest)?;
         let (at, bytes) = section_range(&manifest, section);
         let at = header.code.offset + at;
-        let code = if at % os::page_size() == 0 {
-            Map::file(&file, at, bytes, Access::Execute).map_err(io)?
-        } else {
-            Map::executable_copy(&map.bytes()[at as usize..][..bytes]).map_err(io)?
-        };
         let weights =
             Weights::Mapped { offset: header.weights.offset as usize, len: header.weights.len as usize };
-        Self::assemble(manifest, section, Some(code), weights, Some((map, header)))
+        let code_bytes = &map.bytes()[at as usize..][..bytes];
+        let code = match manifest.sections.get(section).filter(|code| code.format.is_gpu()) {
+            Some(code) => {
+                let weights = &map.bytes()[header.weights.offset as usize..][..header.weights.len as usize];
+                Executable::Device(device::open(&manifest, code, code_bytes, weights)?)
+            }
+            None if at % os::page_size() == 0 => {
+                Executable::Mapped(Map::file(&file, at, bytes, Access::Execute).map_err(io)?)
+            }
+            None => Executable::Mapped(Map::executable_copy(code_bytes).map_err(io)?),
+        };
+        Self::assemble(manifest, section, code, weights, Some((map, header)))
     }
 
     /// Loads a package from bytes, which are copied: for packages that are embedded in a program or fetched.
@@ -80,10 +97,16 @@ impl Package {
         let section = choose_section(&manifest)?;
         let (at, len) = section_range(&manifest, section);
         let bytes = &file[(header.code.offset + at) as usize..][..len];
-        let map = Map::executable_copy(bytes)
-            .map_err(|e| Error::Io { path: "package in memory".into(), cause: e.to_string() })?;
         let weights = &file[header.weights.offset as usize..][..header.weights.len as usize];
-        Self::assemble(manifest, section, Some(map), Weights::copied(weights)?, None)
+        let weights = Weights::copied(weights)?;
+        let code = match manifest.sections.get(section).filter(|code| code.format.is_gpu()) {
+            Some(code) => Executable::Device(device::open(&manifest, code, bytes, weights.bytes(None))?),
+            None => Executable::Mapped(
+                Map::executable_copy(bytes)
+                    .map_err(|e| Error::Io { path: "package in memory".into(), cause: e.to_string() })?,
+            ),
+        };
+        Self::assemble(manifest, section, code, weights, None)
     }
 
     /// A package whose kernels are functions of this program: statically linked models, and tests. Section 0 must have
@@ -100,18 +123,32 @@ impl Package {
         let kernels = kernels.ok_or_else(|| Error::invalid("code section 0", "an entry has no function"))?;
         let weights = Weights::copied(weights)?;
         let routines = prepare_routines(&manifest)?;
-        Ok(Package { manifest, kernels, routines, section: 0, weights, _code: None, file: None })
+        Ok(Package {
+            manifest,
+            kernels,
+            device: None,
+            routines,
+            section: 0,
+            weights,
+            _code: None,
+            file: None,
+        })
     }
 
     fn assemble(
         manifest: Manifest,
         section: usize,
-        code: Option<Map>,
+        code: Executable,
         weights: Weights,
         file: Option<(Map, Header)>,
     ) -> Result<Package> {
         let routines = prepare_routines(&manifest)?;
+        let (code, device) = match code {
+            Executable::Mapped(map) => (Some(map), None),
+            Executable::Device(device) => (None, Some(device)),
+        };
         let start = code.as_ref().map_or(std::ptr::null(), |map| map.bytes().as_ptr());
+        // Code for a device has no entries.
         let entries = manifest.sections.get(section).map_or(&[][..], |code| &code.entries);
         let kernels = entries
             .iter()
@@ -122,7 +159,7 @@ impl Package {
                 unsafe { std::mem::transmute::<*const u8, KernelFn>(entry) }
             })
             .collect();
-        Ok(Package { manifest, kernels, routines, section, weights, _code: code, file })
+        Ok(Package { manifest, kernels, device, routines, section, weights, _code: code, file })
     }
 
     pub fn manifest(&self) -> &Manifest {
@@ -152,14 +189,17 @@ impl Package {
 
     /// The weights' bytes.
     pub(crate) fn weights(&self) -> &[u8] {
-        match (&self.weights, &self.file) {
-            (Weights::Mapped { offset, len }, Some((map, _))) => &map.bytes()[*offset..][..*len],
-            (Weights::Mapped { .. }, None) => &[],
-            // SAFETY: the buffer was filled with `len` bytes and isn't written any more.
-            (Weights::Owned { buffer, len }, _) => unsafe {
-                std::slice::from_raw_parts(buffer.as_ptr(), *len)
-            },
-        }
+        self.weights.bytes(self.file.as_ref().map(|(map, _)| map))
+    }
+
+    /// The device that has the kernels, when they're for one.
+    pub(crate) fn device(&self) -> Option<&Arc<dyn Device>> {
+        self.device.as_ref()
+    }
+
+    /// Name of the device that executes the kernels; none when this machine's CPUs do.
+    pub fn device_name(&self) -> Option<&str> {
+        self.device.as_ref().map(|device| device.name())
     }
 
     pub(crate) fn kernel(&self, kernel: KernelId) -> KernelFn {
@@ -172,6 +212,18 @@ impl Package {
 }
 
 impl Weights {
+    /// The bytes; `file` is the mapped package.
+    fn bytes<'a>(&'a self, file: Option<&'a Map>) -> &'a [u8] {
+        match (self, file) {
+            (Weights::Mapped { offset, len }, Some(map)) => &map.bytes()[*offset..][..*len],
+            (Weights::Mapped { .. }, None) => &[],
+            // SAFETY: the buffer was filled with `len` bytes and isn't written any more.
+            (Weights::Owned { buffer, len }, _) => unsafe {
+                std::slice::from_raw_parts(buffer.as_ptr(), *len)
+            },
+        }
+    }
+
     fn copied(bytes: &[u8]) -> Result<Weights> {
         let mut buffer = Buffer::new();
         buffer.reserve(bytes.len() as u64, "the weights")?;
@@ -202,8 +254,11 @@ fn section_range(manifest: &Manifest, section: usize) -> (u64, usize) {
     manifest.sections.get(section).map_or((0, 0), |code| (code.offset, code.len as usize))
 }
 
-/// Why this machine can't run a section.
+/// Why this machine can't run a section. Of code for a GPU the device has the say, when it's opened.
 fn unfit(code: &Code) -> Option<String> {
+    if code.format.is_gpu() {
+        return None;
+    }
     if code.format != CodeFormat::Flat {
         return Some("not code for a CPU".into());
     }

@@ -1,9 +1,11 @@
 //! Where each value of a running model is: resolves values to addresses, sizes what is known only during the run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::executor::device::{Home, Session};
 use crate::expr::{Exprs, late_exprs};
 use crate::layout::{byte_size, element_count};
 use crate::load::Package;
@@ -60,6 +62,8 @@ pub(crate) enum Growable {
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub exprs: Exprs,
+    /// Whether steps use the caller's memory as it is; a device doesn't see it.
+    caller_in_place: bool,
     pub inputs: Vec<Port>,
     pub outputs: Vec<Port>,
     pub arena: Buffer,
@@ -78,14 +82,15 @@ pub(crate) struct Memory {
 unsafe impl Send for Memory {}
 
 impl Memory {
-    pub fn new(manifest: &Manifest) -> Memory {
+    /// Memory for a context, in places that the session's device sees.
+    pub fn new(manifest: &Manifest, session: Option<&Arc<dyn Session>>) -> Memory {
         let ports = |values: Vec<ValueId>| -> Vec<Port> {
             let rank = |value: ValueId| manifest.values[value.index()].dims.len();
             values
                 .into_iter()
                 .map(|v| Port {
                     caller: None,
-                    own: Buffer::new(),
+                    own: Buffer::shared(session, Home::Host),
                     object: None,
                     bound: false,
                     shape: Vec::with_capacity(rank(v)),
@@ -97,11 +102,12 @@ impl Memory {
         let strings = string_constants(manifest, &mut exprs);
         Memory {
             exprs,
+            caller_in_place: session.is_none(),
             inputs: ports(manifest.inputs.iter().map(|io| io.value).collect()),
             outputs: ports(manifest.outputs.iter().map(|io| io.value).collect()),
-            arena: Buffer::new(),
+            arena: Buffer::shared(session, Home::Device),
             offsets: vec![0; manifest.values.len()],
-            late: (0..manifest.late_slots).map(|_| Buffer::new()).collect(),
+            late: (0..manifest.late_slots).map(|_| Buffer::shared(session, Home::Host)).collect(),
             objects: (0..manifest.object_slots).map(|_| None).collect(),
             strings,
             dynamic: manifest.values.iter().map(|value| is_dynamic(manifest, &late, value)).collect(),
@@ -115,6 +121,32 @@ impl Memory {
             let value = ValueId(at as u32);
             // A value that has no place now may belong to a branch that isn't taken: the error comes with its use.
             self.places[at] = if self.dynamic[at] { None } else { self.resolve(package, value).ok() };
+        }
+    }
+
+    /// Makes room for the inputs that are in the caller's memory, where that can't be used as it is.
+    pub fn reserve_copies(&mut self, manifest: &Manifest) -> Result<()> {
+        if self.caller_in_place {
+            return Ok(());
+        }
+        for (port, io) in self.inputs.iter_mut().zip(&manifest.inputs) {
+            if let Some(caller) = port.caller {
+                port.own.reserve(caller.bytes as u64, &io.name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies those inputs, whose contents may change from run to run.
+    pub fn copy_inputs(&mut self) {
+        if self.caller_in_place {
+            return;
+        }
+        for port in &self.inputs {
+            if let Some(caller) = port.caller {
+                // SAFETY: room was reserved when places were resolved; the caller's memory is another.
+                unsafe { std::ptr::copy_nonoverlapping(caller.start, port.own.as_ptr(), caller.bytes) };
+            }
         }
     }
 
@@ -135,11 +167,11 @@ impl Memory {
         let name = || value_name(value, id);
         let size = byte_size(&mut self.exprs, value, name)?;
         let (start, capacity) = match value.storage {
-            Storage::Input(i) => match self.inputs[i as usize].caller {
+            Storage::Input(i) => match self.inputs[i as usize].caller.filter(|_| self.caller_in_place) {
                 Some(place) => (place.start, place.bytes),
                 None => (self.inputs[i as usize].own.as_ptr(), self.inputs[i as usize].own.capacity()),
             },
-            Storage::Output(i) => match self.outputs[i as usize].caller {
+            Storage::Output(i) => match self.outputs[i as usize].caller.filter(|_| self.caller_in_place) {
                 Some(place) => (place.start, place.bytes),
                 None => own(&mut self.outputs[i as usize].own, size, name)?,
             },
@@ -182,7 +214,7 @@ impl Memory {
             match manifest.values[value.index()].storage {
                 Storage::Alias { of, .. } => value = of,
                 Storage::Late { slot } => return Some(Growable::Late(slot)),
-                Storage::Output(i) if self.outputs[i as usize].caller.is_none() => {
+                Storage::Output(i) if !self.caller_in_place || self.outputs[i as usize].caller.is_none() => {
                     return Some(Growable::Output(i));
                 }
                 _ => return None,

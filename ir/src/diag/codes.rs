@@ -61,5 +61,7 @@ codes! {
     InputMismatch = "TCC5003", "An input given to the model doesn't fit it",
         "Name, element type or shape differ from what the model declares.";
     BadPackage = "TCC5004", "The package can't be loaded",
-        "It was written by another version, is damaged, or needs CPU features that this machine lacks.";
+        "It was written by another version, is damaged, or needs CPU features or a device that this machine lacks.";
+    DeviceFailed = "TCC5005", "The GPU failed",
+        "The driver refused work or lost the device. Kernels that run for seconds are stopped by some drivers; others need an update.";
 }

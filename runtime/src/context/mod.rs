@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::buffer::ALIGN;
 use crate::error::{Error, Result};
+use crate::executor::device::Session;
 use crate::executor::{Executor, Workspace};
 use crate::load::Package;
 use crate::memory::{Memory, Place, has_kind};
@@ -20,6 +21,8 @@ use bind::PlanCache;
 pub struct Context {
     package: Arc<Package>,
     pool: Arc<Pool>,
+    /// What executes the kernels, when they're for a device.
+    session: Option<Arc<dyn Session>>,
     memory: Memory,
     workspace: Workspace,
     plans: PlanCache,
@@ -50,8 +53,10 @@ impl Context {
     /// A context without inputs. Contexts may share a pool: a run that finds it busy uses its own thread alone.
     pub fn new(package: Arc<Package>, pool: Arc<Pool>) -> Context {
         let manifest = package.manifest();
+        let session = package.device().map(|device| device.clone().session());
         Context {
-            memory: Memory::new(manifest),
+            memory: Memory::new(manifest, session.as_ref()),
+            session,
             workspace: Workspace::new(manifest, pool.threads()),
             plans: PlanCache::default(),
             profile: None,
@@ -170,6 +175,7 @@ impl Context {
             self.places_changed = true;
         }
         if self.places_changed {
+            self.memory.reserve_copies(self.package.manifest())?;
             self.memory.resolve_all(&self.package);
             self.places_changed = false;
         }
@@ -181,9 +187,11 @@ impl Context {
     pub fn run(&mut self) -> Result<()> {
         self.finished = false;
         self.prepare()?;
+        self.memory.copy_inputs();
         let mut executor = Executor {
             package: &self.package,
             pool: &self.pool,
+            session: self.session.as_deref(),
             memory: &mut self.memory,
             workspace: &mut self.workspace,
             profile: self.profile.as_mut(),

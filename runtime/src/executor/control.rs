@@ -23,6 +23,7 @@ impl Executor<'_> {
                 self.write_integer(iter, count)?;
             }
             self.block(step.body)?;
+            self.wait()?;
             if let Some(value) = step.cond_out {
                 go_on = self.read_integer(value, 0)? != 0;
             }

@@ -1,9 +1,10 @@
-//! Calls compiled kernels, their tiles split over the threads.
+//! Calls compiled kernels, their tiles split over the threads, or launches them on a device.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::Executor;
+use super::device::{Launch, Session};
 use crate::error::{Error, Result};
 use crate::package::KernelStep;
 
@@ -22,10 +23,15 @@ impl Executor<'_> {
         for &dim in &step.dims {
             self.workspace.dims.push(self.memory.exprs.require(dim, name)?);
         }
+        if let Some(session) = self.session {
+            return self.launch(session, step, tiles);
+        }
         let scratch = self.memory.exprs.require(step.scratch, name)?.max(0) as u64;
         let threads = if kernel.serial || self.is_small(step) { 1 } else { self.pool.threads() };
         self.workspace.reserve_scratch(scratch, threads)?;
         self.gather_places(step)?;
+        self.workspace.bufs.clear();
+        self.workspace.bufs.extend(self.workspace.places.iter().map(|place| place.start));
 
         let function = self.package.kernel(step.kernel);
         let workspace = &*self.workspace;
@@ -54,7 +60,20 @@ impl Executor<'_> {
         }
     }
 
-    /// Lists the addresses of the step's values.
+    fn launch(&mut self, session: &dyn Session, step: &KernelStep, tiles: i64) -> Result<()> {
+        self.gather_places(step)?;
+        session.launch(&Launch {
+            kernel: step.kernel,
+            tiles,
+            buffers: &self.workspace.places,
+            inputs: step.inputs.len(),
+            dims: &self.workspace.dims,
+        })?;
+        // Launches are executed together; only one at a time has a time of its own.
+        if self.profile.is_some() { session.wait() } else { Ok(()) }
+    }
+
+    /// Lists the places of the step's values.
     fn gather_places(&mut self, step: &KernelStep) -> Result<()> {
         let values = || step.inputs.iter().chain(&step.outputs).copied();
         if step.outputs.iter().any(|&output| self.memory.is_dynamic(output)) {
@@ -63,9 +82,9 @@ impl Executor<'_> {
                 self.memory.place(self.package, value)?;
             }
         }
-        self.workspace.bufs.clear();
+        self.workspace.places.clear();
         for value in values() {
-            self.workspace.bufs.push(self.memory.place(self.package, value)?.start);
+            self.workspace.places.push(self.memory.place(self.package, value)?);
         }
         Ok(())
     }

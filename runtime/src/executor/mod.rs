@@ -1,9 +1,14 @@
-//! Runs the steps of a package on CPU threads.
+//! Runs the steps of a package: kernels on CPU threads or on a device, all others on the calling thread.
 
 mod call;
 mod control;
+pub(crate) mod device;
 mod kernel;
+#[cfg(not(feature = "vulkan"))]
+mod no_vulkan;
 mod transfer;
+#[cfg(feature = "vulkan")]
+mod vulkan;
 mod workspace;
 
 use std::time::Instant;
@@ -17,12 +22,15 @@ use crate::pool::Pool;
 use crate::profile::Profile;
 
 pub(crate) use call::{Call, Input, Outcome};
+use device::Session;
 pub(crate) use workspace::Workspace;
 
 /// One run in progress.
 pub(crate) struct Executor<'a> {
     pub package: &'a Package,
     pub pool: &'a Pool,
+    /// Executes kernels in place of the pool.
+    pub session: Option<&'a dyn Session>,
     pub memory: &'a mut Memory,
     pub workspace: &'a mut Workspace,
     pub profile: Option<&'a mut Profile>,
@@ -30,7 +38,16 @@ pub(crate) struct Executor<'a> {
 
 impl<'a> Executor<'a> {
     pub fn run(&mut self) -> Result<()> {
-        self.block(BlockId(0))
+        let finished = self.block(BlockId(0)).and_then(|()| self.wait());
+        if let Some(session) = self.session.filter(|_| finished.is_err()) {
+            session.discard();
+        }
+        finished
+    }
+
+    /// Waits for kernels on a device, before the host touches what they use.
+    fn wait(&self) -> Result<()> {
+        self.session.map_or(Ok(()), |session| session.wait())
     }
 
     fn manifest(&self) -> &'a Manifest {
@@ -50,6 +67,10 @@ impl<'a> Executor<'a> {
     }
 
     fn step(&mut self, block: BlockId, at: usize, step: &'a Step) -> Result<()> {
+        match step {
+            Step::Kernel(_) | Step::SetDim { .. } | Step::Check(_) => {}
+            _ => self.wait()?,
+        }
         match step {
             Step::Kernel(step) => self.kernel(step),
             Step::ReadDim { symbol, value, index } => {

@@ -17,7 +17,8 @@ const MAX_RESERVED: usize = 1 << 16;
 
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    /// A kernel's buffers and dims.
+    /// A kernel's buffers, their addresses alone, and dims.
+    pub places: Vec<Place>,
     pub bufs: Vec<*mut u8>,
     pub dims: Vec<i64>,
     /// One a thread.
@@ -54,6 +55,7 @@ impl Workspace {
             _ => 0,
         });
         Workspace {
+            places: Vec::with_capacity(arguments),
             bufs: Vec::with_capacity(arguments),
             dims: Vec::with_capacity(most(|step| match step {
                 Step::Kernel(step) => step.dims.len(),
