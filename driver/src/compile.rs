@@ -9,7 +9,7 @@ use tcc_codegen::{Emit, OptLevel, Target};
 use tcc_ir::{Graph, Op};
 use tcc_passes::{Pass, Phase, Report, default_pipeline};
 use tcc_runtime::Package;
-use tcc_runtime::package::{WriteError, write_package_file};
+use tcc_runtime::package::{Contents, WriteError, read_package_file, write_package_file};
 
 use crate::{Code, Diagnostic, Diagnostics, Result, report};
 
@@ -147,12 +147,18 @@ impl Compiled {
     }
 }
 
-/// Opens a package.
+/// Opens a package, to run it.
 pub fn open(path: &Path) -> Result<Package> {
-    Package::open(path).map_err(|error| {
-        let found: Diagnostics = report::runtime(&error).into();
-        report::in_file(found, path)
-    })
+    Package::open(path).map_err(|error| bad_package(&error, path))
+}
+
+/// Reads what a package says about itself, also of one for another machine.
+pub fn read(path: &Path) -> Result<Contents> {
+    read_package_file(path).map_err(|error| bad_package(&error, path))
+}
+
+fn bad_package(error: &tcc_runtime::Error, path: &Path) -> Diagnostics {
+    report::in_file(report::runtime(error).into(), path)
 }
 
 /// A name in the system's folder for temporary files; what is there is removed in the end.

@@ -1,7 +1,6 @@
 //! Loads packages: maps code and weights, picks the code section for this machine, prepares the built-in routines.
 
 use std::fmt;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -64,10 +63,7 @@ impl Package {
     pub fn open(path: impl AsRef<Path>) -> Result<Package> {
         let path = path.as_ref();
         let io = |e: std::io::Error| Error::Io { path: path.display().to_string(), cause: e.to_string() };
-        let file = File::open(path).map_err(io)?;
-        let len = file.metadata().map_err(io)?.len();
-        let len = usize::try_from(len).map_err(|e| io(std::io::Error::other(e)))?;
-        let map = Map::file(&file, 0, len, Access::Read).map_err(io)?;
+        let (file, map) = Map::whole(path)?;
         let Contents { header, manifest } = read_package(map.bytes())?;
 
         let section = choose_section(&manifest)?;

@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
+use crate::error::{Error, Result};
+
 /// A file's bytes, mapped read-only for as long as this lives.
 ///
 /// The file must not be changed meanwhile: a map shows changes, and a truncated file stops the process on access.
@@ -27,6 +29,16 @@ pub(crate) enum Access {
 }
 
 impl Map {
+    /// Opens a file and maps all of it for reading.
+    pub fn whole(path: &Path) -> Result<(File, Map)> {
+        let opened = File::open(path).and_then(|file| {
+            let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+            let map = Map::file(&file, 0, len, Access::Read)?;
+            Ok((file, map))
+        });
+        opened.map_err(|e| Error::Io { path: path.display().to_string(), cause: e.to_string() })
+    }
+
     /// Maps `len` bytes of the file from `offset` on, a multiple of the page size.
     pub fn file(file: &File, offset: u64, len: usize, access: Access) -> io::Result<Map> {
         use std::os::fd::AsRawFd;

@@ -16,6 +16,7 @@ use tcc::{Code, Diagnostic, Result, compile};
   tcc check --suite cases                 everything below, failures shown
   tcc check --suite cases --json          a JSON object a case: name, result, detail
   tcc check --suite cases/node --match conv --opt-level 0
+  tcc check --suite cases --target spirv  on a GPU, or a Vulkan driver for CPUs
 
 A case is a folder with model.onnx and test_data_set_N/{input,output}_I.pb. A case.json in it may state \"expect\"
 (values or error), \"rtol\", \"atol\" and what else is right (\"alt\": error, values or nocrash). A cases.jsonl beside
@@ -41,6 +42,9 @@ pub struct Args {
     /// Check the reference evaluator instead of compiled code
     #[arg(long)]
     reference: bool,
+    /// Compile for this target; `tcc targets` lists them
+    #[arg(long, value_name = "T", default_value = "host", conflicts_with = "reference")]
+    target: String,
     /// How much to optimise: 0 nothing, 1 without fusion, 2 and 3 everything
     #[arg(long, value_name = "L", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     opt_level: u8,
@@ -55,7 +59,8 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(folder) = &args.one {
-        let options = compile::Options { level: args.opt_level, threads: 1, ..compile::Options::default() };
+        let default = compile::Options::default();
+        let options = compile::Options { target: args.target, level: args.opt_level, threads: 1, ..default };
         let engine = if args.reference { Engine::Reference } else { Engine::Compiled(options) };
         let outcome = one::check(folder, &engine, Tolerance { rtol: args.rtol, atol: args.atol });
         println!("{}", outcome.to_json(&folder.display().to_string()));
@@ -67,7 +72,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     })?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let mut arguments = vec![format!("--opt-level={}", args.opt_level)];
-    arguments.extend(args.reference.then(|| "--reference".to_string()));
+    // The two exclude each other.
+    arguments.push(match args.reference {
+        true => "--reference".to_string(),
+        false => format!("--target={}", args.target),
+    });
     let suite =
         Suite { folder, matching: args.matching, jobs: args.jobs.unwrap_or(cpus), timeout, arguments };
     let mut counts = Verdict::ALL.map(|verdict| (verdict, 0));

@@ -7,7 +7,7 @@ use tcc::port::{self, Port};
 use tcc::source::{self, Kind};
 use tcc::{Result, compile, plan};
 use tcc_ir::{Graph, Op};
-use tcc_runtime::Package;
+use tcc_runtime::package::{Contents, Manifest};
 
 /// Show what is in a model or a package
 #[derive(clap::Args)]
@@ -75,8 +75,8 @@ impl Size {
 }
 
 fn package(path: &Path, with_plan: bool) -> Result<()> {
-    let package: Package = compile::open(path)?;
-    let manifest = package.manifest();
+    let Contents { header, manifest } = compile::read(path)?;
+    let manifest = &manifest;
     println!("package {}", manifest.model);
     row("producer", &manifest.producer);
     for code in &manifest.sections {
@@ -87,16 +87,30 @@ fn package(path: &Path, with_plan: bool) -> Result<()> {
         };
         row("code", &format!("{} ({}), {} bytes, needs {needs}", code.target, code.arch, code.len));
     }
-    row("weights", &format!("{} bytes", package.weights_bytes()));
+    row("weights", &format!("{} bytes", header.weights.len));
     row("arena", &format!("{} bytes planned", manifest.arena_bytes));
     let steps: usize = manifest.blocks.iter().map(|block| block.steps.len()).sum();
     row("steps", &format!("{steps} in {} blocks, {} kernels", manifest.blocks.len(), manifest.kernels.len()));
     ports("inputs", &port::package_inputs(manifest));
     ports("outputs", &port::package_outputs(manifest));
+    launches(manifest);
     if with_plan {
         println!("\n{}", plan::print(manifest));
     }
     Ok(())
+}
+
+/// The kernels of a package for a GPU.
+fn launches(manifest: &Manifest) {
+    for code in manifest.sections.iter().filter(|code| code.format.is_gpu()) {
+        println!("launches:");
+        for (launch, kernel) in code.launches.iter().zip(&manifest.kernels) {
+            println!(
+                "  {}: {} threads a group, entry {}, {} bytes at {}",
+                kernel.name, launch.threads, launch.entry, launch.len, launch.offset
+            );
+        }
+    }
 }
 
 fn ports(what: &str, ports: &[Port]) {

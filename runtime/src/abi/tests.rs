@@ -46,6 +46,7 @@ fn the_header_has_every_status() {
         Builtin,
         Size,
         Memory,
+        Device,
         Internal,
     ];
     let expected: Vec<(String, u32)> =

@@ -54,6 +54,7 @@ pub(crate) enum Home {
 }
 
 /// One kernel call.
+#[cfg_attr(not(feature = "vulkan"), expect(dead_code, reason = "only executors for devices read it"))]
 pub(crate) struct Launch<'a> {
     pub kernel: KernelId,
     /// Number of work-groups, at least 1.

@@ -12,7 +12,7 @@ mod write;
 pub use dtype::DType;
 pub use header::{ABI_VERSION, FORMAT_VERSION, Header, MAGIC, PAGE, Part};
 pub use manifest::*;
-pub use read::{Contents, read_package};
+pub use read::{Contents, read_package, read_package_file};
 pub(crate) use validate::is_plain;
 pub use validate::validate;
 pub use write::{WriteError, write_package, write_package_file};

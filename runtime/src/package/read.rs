@@ -1,11 +1,14 @@
 //! Reads the parts of a package file that is in memory or mapped.
 
+use std::path::Path;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::header::{Header, Part};
 use super::manifest::Manifest;
 use super::validate::validate;
 use crate::error::{Error, Result};
+use crate::os::Map;
 
 /// What a package file holds: its manifest, validated, and where the rest is.
 #[derive(Debug)]
@@ -34,6 +37,11 @@ pub fn read_package(file: &[u8]) -> Result<Contents> {
     }
     validate(&manifest, header.code.len, header.weights.len)?;
     Ok(Contents { header, manifest })
+}
+
+/// Reads and checks a package file without loading it: it may be for another machine.
+pub fn read_package_file(path: impl AsRef<Path>) -> Result<Contents> {
+    read_package(Map::whole(path.as_ref())?.1.bytes())
 }
 
 impl Contents {
