@@ -172,7 +172,10 @@ impl fmt::Display for Error {
                 write!(f, "no memory for {place} ({bytes} bytes); use smaller inputs or a larger machine")
             }
             Error::Device { cause } => {
-                write!(f, "the GPU failed: {cause}; open the package again, and update the driver if that doesn't help")
+                write!(
+                    f,
+                    "the GPU failed: {cause}; open the package again, and update the driver if that doesn't help"
+                )
             }
             Error::Internal { cause } => write!(f, "internal error: {cause}; please report it"),
         }

@@ -230,10 +230,8 @@ fn more_launches_than_one_command_buffer_takes() {
     let mut g = GpuBuilder::new();
     let (x, dims) = g.b.input("x", Form::Tensor, DType::F32, 1);
     let one = g.b.weight("one", DType::F32, &[1], &bytes_f32(&[1.0]));
-    let values = [
-        g.b.arena("even", DType::F32, &dims, 0, 1200),
-        g.b.arena("odd", DType::F32, &dims, 0, 1200),
-    ];
+    let values =
+        [g.b.arena("even", DType::F32, &dims, 0, 1200), g.b.arena("odd", DType::F32, &dims, 0, 1200)];
     let y = g.b.output("y", Form::Tensor, DType::F32, &dims);
     let add = g.kernel("add", ADD);
     g.call(add, [x, one], values[0], dims[0]);

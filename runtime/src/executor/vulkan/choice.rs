@@ -71,9 +71,10 @@ fn select(mut candidates: Vec<Candidate>, wanted: Option<String>) -> Result<Choi
     };
     Err(Error::NoDevice {
         cause,
-        remedy: "install the driver of the GPU (Debian: mesa-vulkan-drivers, which also runs without a GPU), \
+        remedy:
+            "install the driver of the GPU (Debian: mesa-vulkan-drivers, which also runs without a GPU), \
                  or compile the model for this CPU"
-            .into(),
+                .into(),
     })
 }
 
@@ -132,7 +133,11 @@ mod tests {
             queue_family: 0,
             limits: vk::PhysicalDeviceLimits::default(),
         };
-        Candidate { name: name.into(), kind, usable: missing.map_or(Ok(choice), |name| Err(format!("lacks {name}"))) }
+        Candidate {
+            name: name.into(),
+            kind,
+            usable: missing.map_or(Ok(choice), |name| Err(format!("lacks {name}"))),
+        }
     }
 
     fn machine() -> Vec<Candidate> {

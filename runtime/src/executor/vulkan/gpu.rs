@@ -76,9 +76,9 @@ fn failure(device: &str, what: &str, result: vk::Result) -> Error {
         vk::Result::ERROR_OUT_OF_HOST_MEMORY | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => {
             Error::Memory { place: format!("the driver of {device}"), bytes: 0 }
         }
-        vk::Result::ERROR_DEVICE_LOST => {
-            Error::Device { cause: format!("{device} was lost: a kernel hung or crashed it, or the driver did") }
-        }
+        vk::Result::ERROR_DEVICE_LOST => Error::Device {
+            cause: format!("{device} was lost: a kernel hung or crashed it, or the driver did"),
+        },
         result => Error::Device { cause: format!("{device} {what} ({result})") },
     }
 }

@@ -27,8 +27,7 @@ impl Instance {
             vk::ApplicationInfo::default().application_name(c"tcc").engine_name(c"tcc").api_version(VERSION);
         let info = vk::InstanceCreateInfo::default().application_info(&application);
         // SAFETY: the info and all it points to live until the call returns.
-        let handle =
-            unsafe { entry.create_instance(&info, None) }.map_err(|e| no_vulkan(&e.to_string()))?;
+        let handle = unsafe { entry.create_instance(&info, None) }.map_err(|e| no_vulkan(&e.to_string()))?;
         Ok(Instance { handle, _entry: entry })
     }
 }

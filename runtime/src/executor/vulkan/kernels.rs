@@ -124,7 +124,10 @@ fn bindings(manifest: &Manifest) -> Result<Vec<Option<usize>>> {
         let known = bindings[step.kernel.index()].get_or_insert(count);
         if *known != count {
             let name = &manifest.kernels[step.kernel.index()].name;
-            return Err(Error::invalid(format!("kernel {name}"), "its steps give it different numbers of values"));
+            return Err(Error::invalid(
+                format!("kernel {name}"),
+                "its steps give it different numbers of values",
+            ));
         }
     }
     Ok(bindings)

@@ -77,9 +77,9 @@ fn take_memory(
         };
         // SAFETY: the memory is new, large enough, of a kind that the host sees, and mapped once.
         let mapped = unsafe {
-            gpu.handle.bind_buffer_memory(buffer, memory, 0).and_then(|()| {
-                gpu.handle.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty())
-            })
+            gpu.handle
+                .bind_buffer_memory(buffer, memory, 0)
+                .and_then(|()| gpu.handle.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()))
         };
         let error = match mapped.map(|start| NonNull::new(start.cast())) {
             Ok(Some(start)) => return Ok((memory, start)),

@@ -84,8 +84,7 @@ impl Recording {
         let sizes = [vk::DescriptorPoolSize::default()
             .ty(vk::DescriptorType::STORAGE_BUFFER)
             .descriptor_count((MAX_LAUNCHES * bindings) as u32)];
-        let sets =
-            vk::DescriptorPoolCreateInfo::default().max_sets(MAX_LAUNCHES as u32).pool_sizes(&sizes);
+        let sets = vk::DescriptorPoolCreateInfo::default().max_sets(MAX_LAUNCHES as u32).pool_sizes(&sizes);
         // SAFETY: the infos live until the calls return, and all objects are of this device.
         unsafe {
             self.pool = gpu.handle.create_command_pool(&info, None)?;
@@ -131,8 +130,9 @@ impl Recording {
         let mut size = Layout { align, end: 0 };
         let (parameters_at, fault_at) = (size.add(parameters), size.add(size_of::<i32>()));
         for &value in launch.buffers {
-            let mut bound = find(loaded, blocks, value)
-                .ok_or_else(|| Error::Internal { cause: format!("{}: a value isn't on the device", place()) })?;
+            let mut bound = find(loaded, blocks, value).ok_or_else(|| Error::Internal {
+                cause: format!("{}: a value isn't on the device", place()),
+            })?;
             if value.bytes as u64 > u64::from(gpu.limits.max_storage_buffer_range) {
                 let most = gpu.limits.max_storage_buffer_range;
                 let cause = format!("a value has {} bytes, {} takes {most}", value.bytes, gpu.name);
@@ -154,8 +154,8 @@ impl Recording {
         }
         let refused = |e| gpu.failure("can't record a launch", e);
         if self.launches.is_empty() {
-            let info = vk::CommandBufferBeginInfo::default()
-                .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+            let info =
+                vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
             // SAFETY: the command buffer is in its initial state: its pool was reset after it was used last.
             unsafe { gpu.handle.begin_command_buffer(self.commands, &info) }.map_err(refused)?;
         }
