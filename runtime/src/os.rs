@@ -245,10 +245,48 @@ pub(crate) fn has_cpu_feature(name: &str) -> bool {
             }
         };
     }
-    detect! { "neon" "fp16" "dotprod" "i8mm" "bf16" "sve" "sve2" "lse" "rdm" "fcma" "crc" "aes" "sha2" }
+    detect! {
+        "neon" "fp" "fp16" "dotprod" "i8mm" "bf16" "sve" "sve2" "lse" "rdm" "rcpc" "fcma" "crc" "aes" "sha2"
+    }
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+/// Rust's own detection isn't stable on RISC-V. Linux tells the extensions of one letter in the auxiliary vector, the
+/// others by the system call `riscv_hwprobe`, which older kernels lack: then these count as missing.
+#[cfg(all(target_arch = "riscv64", target_os = "linux"))]
+pub(crate) fn has_cpu_feature(name: &str) -> bool {
+    match name.as_bytes() {
+        // SAFETY: getauxval has no preconditions.
+        [letter @ b'a'..=b'z'] => (unsafe { libc::getauxval(libc::AT_HWCAP) }) >> (letter - b'a') & 1 == 1,
+        b"zfhmin" => riscv_extensions() >> 28 & 1 == 1,
+        b"zvfhmin" => riscv_extensions() >> 31 & 1 == 1,
+        _ => false,
+    }
+}
+
+/// The bits of `RISCV_HWPROBE_KEY_IMA_EXT_0`, see Documentation/arch/riscv/hwprobe.rst of the kernel.
+#[cfg(all(target_arch = "riscv64", target_os = "linux"))]
+fn riscv_extensions() -> u64 {
+    #[repr(C)]
+    struct Probe {
+        key: i64,
+        value: u64,
+    }
+    const RISCV_HWPROBE: libc::c_long = 258;
+    const IMA_EXT_0: i64 = 4;
+    let mut probe = Probe { key: IMA_EXT_0, value: 0 };
+    // SAFETY: one pair that may be written; a CPU set of no bytes means all CPUs.
+    let status = unsafe {
+        libc::syscall(RISCV_HWPROBE, &raw mut probe, 1usize, 0usize, std::ptr::null::<libc::c_void>(), 0)
+    };
+    // An unknown key comes back as -1.
+    if status == 0 && probe.key == IMA_EXT_0 { probe.value } else { 0 }
+}
+
+#[cfg(not(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    all(target_arch = "riscv64", target_os = "linux")
+)))]
 pub(crate) fn has_cpu_feature(_name: &str) -> bool {
     false
 }
