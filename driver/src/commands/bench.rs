@@ -40,7 +40,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let dims = args.compile.dims()?;
+    let dims = args.compile.sizes.dims()?;
     let seconds = Duration::try_from_secs_f64(args.seconds).map_err(|error| {
         Diagnostic::error(Code::InputMismatch, format!("--seconds {}: {error}", args.seconds))
     })?;

@@ -11,20 +11,16 @@ use tcc_ir::Value;
 use tcc_passes::DimBinding;
 use tcc_runtime::Pool;
 
+/// Sizes that the user fixes or bounds.
 #[derive(clap::Args, Clone)]
-pub struct CompileArgs {
-    /// Compile for this target; `tcc targets` lists them
-    #[arg(long, value_name = "T", default_value = "host")]
-    pub target: String,
+pub struct DimArgs {
     /// Fix a symbolic size, or bound it
     #[arg(long, value_name = "NAME=V|LO..HI")]
-    pub dim: Vec<String>,
-    /// How much to optimise: 0 nothing, 1 without fusion, 2 and 3 everything
-    #[arg(long, value_name = "L", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
-    pub opt_level: u8,
+    dim: Vec<String>,
 }
 
-impl CompileArgs {
+impl DimArgs {
+    /// What was asked for, or all that is wrong with it.
     pub fn dims(&self) -> Result<Vec<DimBinding>> {
         let (dims, problems): (Vec<_>, Vec<_>) =
             self.dim.iter().map(|text| DimBinding::parse(text)).partition(std::result::Result::is_ok);
@@ -35,17 +31,31 @@ impl CompileArgs {
             Err(Diagnostics(problems))
         }
     }
+}
 
+#[derive(clap::Args, Clone)]
+pub struct CompileArgs {
+    /// Compile for this target; `tcc targets` lists them
+    #[arg(long, value_name = "T", default_value = "host")]
+    pub target: String,
+    #[command(flatten)]
+    pub sizes: DimArgs,
+    /// How much to optimise: 0 nothing, 1 without fusion, 2 and 3 everything
+    #[arg(long, value_name = "L", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub opt_level: u8,
+}
+
+impl CompileArgs {
     /// Options of a compilation, with `passes` for the pipeline.
     pub fn options(&self, passes: tcc_passes::Options) -> Result<compile::Options> {
-        let passes = tcc_passes::Options { dims: self.dims()?, ..passes };
+        let passes = tcc_passes::Options { dims: self.sizes.dims()?, ..passes };
         let default = compile::Options::default();
         Ok(compile::Options { target: self.target.clone(), level: self.opt_level, passes, ..default })
     }
 
     /// The same options for a command line.
     pub fn arguments(&self) -> Vec<String> {
-        let dims = self.dim.iter().flat_map(|dim| ["--dim".to_string(), dim.clone()]);
+        let dims = self.sizes.dim.iter().flat_map(|dim| ["--dim".to_string(), dim.clone()]);
         let rest = [format!("--target={}", self.target), format!("--opt-level={}", self.opt_level)];
         rest.into_iter().chain(dims).collect()
     }

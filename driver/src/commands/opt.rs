@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use tcc::{Result, source};
 use tcc_passes::{Phase, default_pipeline, registry};
 
+use super::model_args::DimArgs;
 use super::passes::PassArgs;
 
 /// Run passes on a model and print the graph
@@ -18,6 +19,8 @@ pub struct Args {
     #[arg(long, value_name = "PHASE", value_parser = ["imported", "canonical", "fused"], default_value = "fused")]
     until: String,
     #[command(flatten)]
+    sizes: DimArgs,
+    #[command(flatten)]
     passes: PassArgs,
 }
 
@@ -25,7 +28,7 @@ fn examples() -> String {
     let passes: Vec<String> =
         registry::ALL.iter().map(|pass| format!("  {:<14} {}", pass.name, pass.summary)).collect();
     format!(
-        "Examples:\n  tcc opt model.onnx --until=canonical\n  tcc opt graph.tcc --passes=fold,dce --verify-each\n\nPasses:\n{}",
+        "Examples:\n  tcc opt model.onnx --until=canonical --dim batch=1..8\n  tcc opt graph.tcc --passes=fold,dce --verify-each\n\nPasses:\n{}",
         passes.join("\n")
     )
 }
@@ -34,7 +37,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut graph = source::load(&args.file)?.graph;
     let phase = Phase::ALL.iter().find(|(_, name)| *name == args.until).map_or(Phase::Fused, |row| row.0);
     let pipeline = default_pipeline().until(phase);
-    let options = args.passes.options()?;
+    let options = tcc_passes::Options { dims: args.sizes.dims()?, ..args.passes.options()? };
     let report = tcc_passes::run(&mut graph, &pipeline, &options, &mut super::passes::print_after)?;
     println!("{}", tcc_ir::text::print(&graph));
     args.passes.show(&report);

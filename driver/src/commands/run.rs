@@ -45,7 +45,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let dims = args.compile.dims()?;
+    let dims = args.compile.sizes.dims()?;
     let is_package = source::kind(&args.model)? == Kind::Package;
     let (ports, outputs) = match (args.reference, is_package) {
         (true, true) => {
