@@ -25,7 +25,7 @@ codes! {
     FileMalformed = "TCC0002", "The file isn't a valid model",
         "The bytes don't decode as the format that the file claims to be. It may be truncated, or damaged in transfer (a Git LFS pointer instead of the model is common).";
     FormatVersion = "TCC0003", "The model's format version isn't supported",
-        "tcc reads ONNX IR version 3 to the current one and opsets 7 to 28. Convert older models with onnx.version_converter.";
+        "The file is in a version of the format, or imports an operator set, that tcc doesn't read. The message names those that it does; onnx.version_converter converts a model to one of them.";
     ExternalData = "TCC0004", "External data can't be used",
         "Weights outside the model file must lie inside the model's folder, and offset and length must fit the file and the tensor's shape.";
     InvalidGraph = "TCC0005", "The graph breaks a rule of its format",
