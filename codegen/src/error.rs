@@ -69,6 +69,15 @@ pub enum Error {
         /// LLVM's words.
         message: String,
     },
+    /// Packages can't hold the target's code.
+    #[error(
+        "there are no packages for {target}: their code is mapped and jumped into, which needs x86-64, aarch64 or riscv64; \
+         --emit=obj,header makes an object that C code calls"
+    )]
+    NoPackages {
+        /// The target's name.
+        target: String,
+    },
     /// Code needs routines that a kernel must not depend on (libm, compiler support, memset).
     #[error("code for {target} needs routines outside of it: {}", .symbols.join(", "))]
     OutsideRoutines {

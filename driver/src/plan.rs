@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use tcc_runtime::package::{Cmp, Expr, ExprId, LoopStep, Manifest, Step, Storage, SymbolId, ValueId};
+use tcc_codegen::program::{expr_text as expr, sign};
+use tcc_runtime::package::{LoopStep, Manifest, Step, Storage, SymbolId, ValueId};
 
 /// The whole plan: dims, values with their places, and blocks of steps.
 pub fn print(manifest: &Manifest) -> String {
@@ -96,39 +97,4 @@ fn values(ids: &[ValueId]) -> String {
 
 fn name(manifest: &Manifest, symbol: SymbolId) -> &str {
     &manifest.symbols[symbol.index()].name
-}
-
-fn sign(cmp: Cmp) -> &'static str {
-    match cmp {
-        Cmp::Eq => "==",
-        Cmp::Lt => "<",
-        Cmp::Le => "<=",
-    }
-}
-
-/// Nesting that is written out: expressions share parts, so their text can grow without bound.
-const DEPTH: usize = 8;
-
-/// An expression over a package's sizes.
-pub fn expr(manifest: &Manifest, at: ExprId) -> String {
-    nested(manifest, at, DEPTH)
-}
-
-fn nested(manifest: &Manifest, at: ExprId, depth: usize) -> String {
-    let Some(depth) = depth.checked_sub(1) else { return "...".to_string() };
-    let sub = |at: ExprId| nested(manifest, at, depth);
-    match manifest.exprs[at.index()] {
-        Expr::Const(value) => value.to_string(),
-        Expr::Symbol(symbol) => name(manifest, symbol).to_string(),
-        Expr::Add(a, b) => format!("({} + {})", sub(a), sub(b)),
-        Expr::Mul(a, b) => format!("{} * {}", sub(a), sub(b)),
-        Expr::FloorDiv(a, b) => format!("floordiv({}, {})", sub(a), sub(b)),
-        Expr::CeilDiv(a, b) => format!("ceildiv({}, {})", sub(a), sub(b)),
-        Expr::Mod(a, b) => format!("mod({}, {})", sub(a), sub(b)),
-        Expr::Min(a, b) => format!("min({}, {})", sub(a), sub(b)),
-        Expr::Max(a, b) => format!("max({}, {})", sub(a), sub(b)),
-        Expr::Select { cmp, a, b, then, otherwise } => {
-            format!("select({} {} {}, {}, {})", sub(a), sign(cmp), sub(b), sub(then), sub(otherwise))
-        }
-    }
 }

@@ -1,9 +1,10 @@
 //! Inputs and outputs of a model, described alike for graphs and packages.
 
+use tcc_codegen::program::expr_text;
 use tcc_ir::{Dim, Graph, Type, ValueId};
 use tcc_runtime::package::{self, Expr, Form, Manifest};
 
-use crate::{execute, plan};
+use crate::execute;
 
 /// One input or output.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,6 +120,6 @@ fn package_dim(manifest: &Manifest, at: package::ExprId) -> PortDim {
     match manifest.exprs[at.index()] {
         Expr::Const(size) => PortDim::Fixed(size),
         Expr::Symbol(symbol) => PortDim::Named(manifest.symbols[symbol.index()].name.clone()),
-        _ => PortDim::Other(plan::expr(manifest, at)),
+        _ => PortDim::Other(expr_text(manifest, at)),
     }
 }

@@ -12,6 +12,7 @@ pub struct Exprs {
     exprs: IndexSet<Expr>,
     known: IndexMap<Dim, ExprId>,
     symbols: Vec<RtSymbol>,
+    bounds: Vec<(i64, Option<i64>)>,
     by_name: IndexMap<Arc<str>, SymbolId>,
 }
 
@@ -21,6 +22,7 @@ impl Exprs {
         let next = SymbolId(self.symbols.len() as u32);
         *self.by_name.entry(symbol.name.clone()).or_insert_with(|| {
             self.symbols.push(RtSymbol { name: symbol.name.to_string(), source });
+            self.bounds.push((symbol.lo, symbol.hi));
             next
         })
     }
@@ -124,8 +126,9 @@ impl Exprs {
         Check { cmp: RtCmp::Eq, a: indicator, b: zero, message, at_bind }
     }
 
-    pub fn finish(self) -> (Vec<RtSymbol>, Vec<Expr>) {
-        (self.symbols, self.exprs.into_iter().collect())
+    /// The symbols, their bounds, and the expressions.
+    pub fn finish(self) -> (Vec<RtSymbol>, Vec<(i64, Option<i64>)>, Vec<Expr>) {
+        (self.symbols, self.bounds, self.exprs.into_iter().collect())
     }
 }
 

@@ -3,6 +3,7 @@
 mod builtins;
 mod control;
 mod exprs;
+mod expr_text;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -11,6 +12,7 @@ mod weights;
 
 use crate::error::Error;
 use crate::lower::{Lowered, lower, lower_without_packing};
+use crate::mlir::Function;
 use crate::parallel::compile_image;
 use crate::target::Target;
 use crate::{Emit, Options};
@@ -18,16 +20,21 @@ use indexmap::IndexMap;
 use tcc_ir::Graph;
 use tcc_ir::diag::Diagnostics;
 use tcc_runtime::package::{Code, CodeFormat, Kernel, Manifest};
+pub use expr_text::{expr_text, sign};
 pub use weights::Weights;
 
 /// A compiled model, ready to be written as a package.
 pub struct Program {
     pub manifest: Manifest,
-    /// Machine code of the one section.
+    /// Machine code of the one section; none before [`Program::generate`].
     pub code: Vec<u8>,
     pub weights: Weights,
     /// MLIR text of the modules, in order.
     pub modules: Vec<String>,
+    /// The kernels, in the order of the manifest's.
+    pub functions: Vec<Function>,
+    /// Least and largest values of the manifest's symbols; those that a step sets have none.
+    pub bounds: Vec<(i64, Option<i64>)>,
 }
 
 /// Why a graph couldn't be compiled.
@@ -50,9 +57,16 @@ pub fn compile(
     options: &Options<'_>,
     threads: usize,
 ) -> Result<Program, CompileError> {
+    let mut program = translate(graph, target)?;
+    program.generate(target, options, threads)?;
+    Ok(program)
+}
+
+/// A program without machine code.
+pub fn translate(graph: &Graph, target: &Target) -> Result<Program, CompileError> {
     let mut kernels = Kernels { target, known: IndexMap::new(), list: Vec::new() };
-    let (mut manifest, weights) = walk::walk(graph, &mut kernels).map_err(CompileError::Unsupported)?;
-    let modules: Vec<String> = kernels
+    let mut program = walk::walk(graph, &mut kernels).map_err(CompileError::Unsupported)?;
+    program.modules = kernels
         .list
         .chunks(KERNELS_PER_MODULE)
         .map(|chunk| {
@@ -60,9 +74,7 @@ pub fn compile(
             crate::mlir::module_text("", &functions, target.index_bits)
         })
         .collect();
-    let options = Options { emit: &[Emit::Image], ..*options };
-    let image = compile_image(&modules, target, &options, threads)?;
-    manifest.kernels = kernels
+    program.manifest.kernels = kernels
         .list
         .iter()
         .map(|(lowered, source)| Kernel {
@@ -71,17 +83,31 @@ pub fn compile(
             serial: lowered.serial,
         })
         .collect();
-    manifest.sections = vec![Code {
-        target: target.name.clone(),
-        arch: target.arch.rust_name().to_string(),
-        format: CodeFormat::Flat,
-        cpu_features: target.required_features().into_iter().map(str::to_string).collect(),
-        offset: 0,
-        len: 0,
-        entries: kernels.list.iter().map(|(lowered, _)| image.entries[&lowered.function.name]).collect(),
-        launches: Vec::new(),
-    }];
-    Ok(Program { manifest, code: image.bytes, weights, modules })
+    program.functions = kernels.list.into_iter().map(|(lowered, _)| lowered.function).collect();
+    Ok(program)
+}
+
+impl Program {
+    /// Generates the machine code of a package.
+    pub fn generate(&mut self, target: &Target, options: &Options<'_>, threads: usize) -> Result<(), Error> {
+        if !target.has_packages() {
+            return Err(Error::NoPackages { target: target.name.clone() });
+        }
+        let options = Options { emit: &[Emit::Image], ..*options };
+        let image = compile_image(&self.modules, target, &options, threads)?;
+        self.manifest.sections = vec![Code {
+            target: target.name.clone(),
+            arch: target.arch.rust_name().to_string(),
+            format: CodeFormat::Flat,
+            cpu_features: target.required_features().into_iter().map(str::to_string).collect(),
+            offset: 0,
+            len: 0,
+            entries: self.functions.iter().map(|function| image.entries[&function.name]).collect(),
+            launches: Vec::new(),
+        }];
+        self.code = image.bytes;
+        Ok(())
+    }
 }
 
 /// The kernels of a program, equal ones once.

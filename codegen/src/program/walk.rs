@@ -4,11 +4,12 @@ use super::Kernels;
 use super::exprs::Exprs;
 use super::values::{Home, Values};
 use super::weights::Weights;
+use super::Program;
 use indexmap::{IndexMap, IndexSet};
 use tcc_ir::diag::{Code, Diagnostic, Diagnostics};
 use tcc_ir::graph::{Graph, Node, SymbolSource, ValueId};
 use tcc_ir::kernel::{BufferKind, Kernel, Scalar};
-use tcc_ir::{DType, Dim, Op, Type};
+use tcc_ir::{Cmp, DType, Dim, Op, Type};
 use tcc_runtime::package::{self as rt, Block, BlockId, Form, Io, KernelStep, Manifest, Step, SymbolId};
 
 /// Blocks in the making and everything that they refer to.
@@ -32,8 +33,8 @@ pub struct Scope<'g> {
     pub entry: bool,
 }
 
-/// The manifest without kernels and code, and the weights.
-pub fn walk(graph: &Graph, kernels: &mut Kernels) -> Result<(Manifest, Weights), Diagnostics> {
+/// The program without modules, functions and code.
+pub fn walk(graph: &Graph, kernels: &mut Kernels) -> Result<Program, Diagnostics> {
     let mut w = Walk {
         exprs: Exprs::default(),
         values: Values::default(),
@@ -53,6 +54,7 @@ pub fn walk(graph: &Graph, kernels: &mut Kernels) -> Result<(Manifest, Weights),
         scope.map.insert(*v, id);
         inputs.push(Io { name, value: id });
     }
+    w.bound_checks(graph, &inputs);
     w.graph(&mut scope);
     w.values.step();
     let mut outputs = Vec::new();
@@ -71,7 +73,7 @@ pub fn walk(graph: &Graph, kernels: &mut Kernels) -> Result<(Manifest, Weights),
         return Err(Diagnostics(w.problems));
     }
     let placed = w.values.finish(&mut w.exprs);
-    let (symbols, exprs) = w.exprs.finish();
+    let (symbols, bounds, exprs) = w.exprs.finish();
     let manifest = Manifest {
         model: graph.name.clone(),
         producer: concat!("tcc ", env!("CARGO_PKG_VERSION")).to_string(),
@@ -88,7 +90,8 @@ pub fn walk(graph: &Graph, kernels: &mut Kernels) -> Result<(Manifest, Weights),
         arena_bytes: placed.arena_bytes,
         ..Manifest::default()
     };
-    Ok((manifest, w.weights))
+    let weights = w.weights;
+    Ok(Program { manifest, weights, bounds, code: vec![], modules: vec![], functions: vec![] })
 }
 
 impl Walk<'_, '_> {
@@ -102,6 +105,23 @@ impl Walk<'_, '_> {
                 _ => rt::SymbolSource::Late,
             };
             self.exprs.declare(symbol, source);
+        }
+    }
+
+    /// Checks that sizes of inputs lie in their bounds: memory is planned, and code is written, for no others.
+    fn bound_checks(&mut self, graph: &Graph, inputs: &[Io]) {
+        for (symbol, source) in graph.symbols() {
+            let SymbolSource::Input { input, .. } = source else { continue };
+            let size = Dim::symbol(symbol.clone());
+            let place = format!("input \"{}\": the size {}", inputs[*input].name, symbol.name);
+            // No size is negative.
+            let lo = (symbol.lo > 0).then(|| (Cmp::Ge, symbol.lo, "at least"));
+            let hi = symbol.hi.map(|hi| (Cmp::Le, hi, "at most"));
+            for (cmp, bound, words) in lo.into_iter().chain(hi) {
+                let message = format!("{place} must be {words} {bound}");
+                let check = self.exprs.check(cmp, (&size, &Dim::from(bound)), message, true);
+                self.checks.push(check);
+            }
         }
     }
 

@@ -154,6 +154,11 @@ impl Target {
         names
     }
 
+    /// Whether packages can hold its code.
+    pub fn has_packages(&self) -> bool {
+        !matches!(self.arch, Arch::Wasm32 | Arch::Thumb | Arch::Nvptx)
+    }
+
     /// LLVM's code generator for this target: position-independent, small code model.
     pub(crate) fn machine(&self, level: OptimizationLevel) -> Result<TargetMachine, Error> {
         initialise_back_ends();
