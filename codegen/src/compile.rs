@@ -104,6 +104,23 @@ pub fn compile_in(
     target: &Target,
     options: &Options<'_>,
 ) -> Result<Artifacts, Error> {
+    compile_with(session, text, target, options, &[])
+}
+
+/// Bytes that a module declares as an external constant: too many to be text.
+pub(crate) struct Constant<'a> {
+    pub symbol: &'a str,
+    pub bytes: &'a [u8],
+}
+
+/// Compiles a module with constants, which stay local to it.
+pub(crate) fn compile_with(
+    session: &Session,
+    text: &str,
+    target: &Target,
+    options: &Options<'_>,
+    constants: &[Constant<'_>],
+) -> Result<Artifacts, Error> {
     let wants = |kind: Emit| options.emit.contains(&kind);
     let mut artifacts = Artifacts::default();
 
@@ -115,6 +132,9 @@ pub fn compile_in(
     let llvm = LlvmContext::new();
     let module = llvm.translate(&mlir)?;
     llvm::prepare(llvm.context(), &module, target, &machine);
+    for constant in constants {
+        llvm::define(llvm.context(), &module, constant.symbol, constant.bytes);
+    }
     artifacts.raw_llvm_ir = wants(Emit::RawLlvmIr).then(|| module.print_to_string().to_string());
 
     llvm::optimise(&module, &machine, options.opt, options.verify)?;

@@ -12,6 +12,7 @@ pub mod machine;
 pub mod mlir;
 pub mod parallel;
 pub mod program;
+pub mod standalone;
 pub mod target;
 
 pub use compile::{Artifacts, Emit, OptLevel, Options, compile_in, compile_module};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tcc_codegen::program::{self, CompileError, Program};
+use tcc_codegen::standalone::{self, Standalone};
 use tcc_codegen::{Emit, OptLevel, Target};
 use tcc_ir::{Graph, Op};
 use tcc_passes::{Pass, Phase, Report, default_pipeline};
@@ -52,11 +53,22 @@ pub struct Counts {
     pub others: usize,
 }
 
-/// Compiles a graph. `observe` sees the graph after each pass that the options name in `print_after`.
+/// Compiles a graph for a package. `observe` sees the graph after each pass that the options name in `print_after`.
 ///
 /// # Errors
 /// All that the target can't do, and whatever a pass or the code generator says against the model.
 pub fn compile(
+    graph: Graph,
+    options: &Options,
+    observe: &mut dyn FnMut(&Pass, &Graph),
+) -> Result<Compiled> {
+    let mut compiled = translate(graph, options, observe)?;
+    compiled.generate(options)?;
+    Ok(compiled)
+}
+
+/// Compiles a graph as far as all kinds of output go: without a package's machine code.
+pub fn translate(
     mut graph: Graph,
     options: &Options,
     observe: &mut dyn FnMut(&Pass, &Graph),
@@ -67,12 +79,15 @@ pub fn compile(
     let kernels = count(&graph, &|op| matches!(op, Op::KernelOp(_)));
     let constants = count(&graph, &|op| matches!(op, Op::Constant(_)));
     let counts = Counts { nodes, kernels, others: count(&graph, &|_| true) - kernels - constants };
-    let program = program::compile(&graph, &target, &codegen_options(options, &[]), threads(options));
-    let program = program.map_err(|error| match error {
+    let program = program::translate(&graph, &target).map_err(refused)?;
+    Ok(Compiled { graph, target, program, report, counts })
+}
+
+fn refused(error: CompileError) -> Diagnostics {
+    match error {
         CompileError::Unsupported(found) => found,
         CompileError::Codegen(error) => report::codegen(&error).into(),
-    })?;
-    Ok(Compiled { graph, target, program, report, counts })
+    }
 }
 
 /// Runs the passes that the options ask for.
@@ -119,6 +134,18 @@ fn count(graph: &Graph, which: &dyn Fn(&Op) -> bool) -> usize {
 }
 
 impl Compiled {
+    /// Generates the machine code of a package.
+    pub fn generate(&mut self, options: &Options) -> Result<()> {
+        let made = self.program.generate(&self.target, &codegen_options(options, &[]), threads(options));
+        Ok(made.map_err(|error| report::codegen(&error))?)
+    }
+
+    /// The model as an object of its own with a C header; all its names begin with `name`.
+    pub fn standalone(&self, options: &Options, name: &str) -> Result<Standalone> {
+        let options = codegen_options(options, &[]);
+        standalone::compile(&self.program, name, &self.target, &options).map_err(refused)
+    }
+
     /// Writes the package. `path` never holds half a package.
     pub fn write(&mut self, path: &Path) -> Result<()> {
         let Program { manifest, code, weights, .. } = &mut self.program;

@@ -10,6 +10,7 @@ pub mod compile;
 pub mod execute;
 pub mod fill;
 pub mod inputs;
+pub mod link;
 pub mod npy;
 pub mod plan;
 pub mod port;

@@ -8,7 +8,7 @@ mod prepare;
 pub(crate) use check::outside_operations;
 pub use emit::undefined_symbols;
 pub(crate) use emit::{assembly, object};
-pub(crate) use prepare::{optimise, prepare};
+pub(crate) use prepare::{define, optimise, prepare};
 
 use inkwell::context::Context;
 use inkwell::module::Module;

@@ -2,7 +2,7 @@
 
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
-use inkwell::module::Module;
+use inkwell::module::{Linkage, Module};
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
 
@@ -29,6 +29,13 @@ pub(crate) fn prepare(context: &Context, module: &Module<'_>, target: &Target, m
             function.add_attribute(AttributeLoc::Function, *attribute);
         }
     }
+}
+
+/// Gives a constant that the module declares its bytes, and makes it local.
+pub(crate) fn define(context: &Context, module: &Module<'_>, symbol: &str, bytes: &[u8]) {
+    let Some(global) = module.get_global(symbol) else { return };
+    global.set_initializer(&context.const_string(bytes, false));
+    global.set_linkage(Linkage::Internal);
 }
 
 /// Runs LLVM's standard pipeline of the level.

@@ -64,6 +64,18 @@ pub fn module_with_entries(helpers: &str, functions: &[Function], entry: Entry, 
     text
 }
 
+/// A module of kernels without entries: `helpers` call their bodies.
+pub(crate) fn module_of_bodies(helpers: &str, functions: &[Function], index_bits: u32) -> String {
+    let mut text =
+        format!("module attributes {{dlti.dl_spec = #dlti.dl_spec<index = {index_bits} : i32>}} {{\n");
+    text += helpers;
+    for function in functions {
+        function.write_body(&mut text, "no_inline", index_bits);
+    }
+    text += "}\n";
+    text
+}
+
 impl Function {
     /// Appends both functions of the kernel. `index_bits` is the target's width of `index`.
     pub fn write(&self, text: &mut String, entry: Entry, index_bits: u32) {

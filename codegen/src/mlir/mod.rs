@@ -49,5 +49,6 @@ mod pipeline;
 mod session;
 
 pub use function::{Buffer, Entry, Function, module_text, module_with_entries};
+pub(crate) use function::module_of_bodies;
 pub use pipeline::to_llvm_dialect;
 pub use session::{Module, Session};

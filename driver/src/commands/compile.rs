@@ -17,7 +17,8 @@ use super::progress::Progress;
 #[command(after_help = "Examples:
   tcc compile model.onnx -o model.tcc
   tcc compile model.onnx -o model.tcc --target x86-64-v3 --dim batch=1..32 --stats
-  tcc compile model.onnx --emit fused,asm --out-dir stages")]
+  tcc compile model.onnx --emit fused,asm --out-dir stages
+  tcc compile model.onnx --emit obj,header --target thumbv7em --out-dir firmware")]
 pub struct Args {
     /// The model: ONNX, or the text form of a graph
     model: PathBuf,
@@ -50,15 +51,18 @@ pub fn run(args: Args) -> Result<ExitCode> {
     options.threads = args.threads.unwrap_or(0);
     let graph = source::load(&args.model)?.graph;
     let mut files = emit::imported(&graph, &args.emit);
-    let mut compiled = compile::compile(graph, &options, &mut print_after)?;
-    files.extend(emit::compiled(&compiled, &options, &args.emit)?);
-    drop(progress);
-    emit::deliver(&files, &stem, args.out_dir.as_deref())?;
-
+    let mut compiled = compile::translate(graph, &options, &mut print_after)?;
     let output = match (args.output, args.emit.is_empty()) {
         (None, true) => Some(PathBuf::from(format!("{stem}.tcc"))),
         (output, _) => output,
     };
+    if output.is_some() {
+        compiled.generate(&options)?;
+    }
+    files.extend(emit::compiled(&compiled, &options, &args.emit, &stem)?);
+    drop(progress);
+    emit::deliver(&files, &stem, args.out_dir.as_deref())?;
+
     if let Some(path) = &output {
         // A relative path may lead to the same file as another one.
         if path.canonicalize().is_ok_and(|to| args.model.canonicalize().is_ok_and(|from| from == to)) {

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use tcc::compile::{Compiled, Options};
-use tcc::{Result, plan, write};
-use tcc_codegen::Emit;
-use tcc_ir::Graph;
+use tcc::{Result, link, plan, write};
+use tcc_codegen::standalone::Standalone;
+use tcc_codegen::{Emit, Target};
+use tcc_ir::{Graph, Op};
 
 /// A stage that can be shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -14,16 +15,27 @@ pub enum Stage {
     Graph,
     /// The graph of fused kernels, with their text
     Fused,
+    /// The kernels alone, in the text form of kernels
+    Kernels,
     /// The modules that kernels are lowered to
     Mlir,
     /// LLVM IR after optimisation
     LlvmIr,
     /// Assembly
     Asm,
-    /// Object files
+    /// An object of its own: one C function over the caller's memory, without a runtime
     Obj,
+    /// The C header of `obj` and `shared`
+    Header,
+    /// A shared library of `obj`; for wasm32 a module
+    Shared,
     /// Values with their places, and steps
     Plan,
+}
+
+impl Stage {
+    /// What is made of the model as an object of its own.
+    const STANDALONE: [Stage; 3] = [Stage::Obj, Stage::Header, Stage::Shared];
 }
 
 /// One file of a stage.
@@ -38,6 +50,10 @@ impl Emitted {
     fn text(suffix: &str, text: String) -> Emitted {
         Emitted { suffix: suffix.to_string(), bytes: text.into_bytes(), is_text: true }
     }
+
+    fn binary(suffix: &str, bytes: Vec<u8>) -> Emitted {
+        Emitted { suffix: suffix.to_string(), bytes, is_text: false }
+    }
 }
 
 /// The graph as it was imported: the one stage that is gone after the compilation.
@@ -46,13 +62,33 @@ pub fn imported(graph: &Graph, stages: &[Stage]) -> Vec<Emitted> {
     wanted.then(|| Emitted::text("graph.txt", tcc_ir::text::print(graph))).into_iter().collect()
 }
 
-/// All other stages.
-pub fn compiled(compiled: &Compiled, options: &Options, stages: &[Stage]) -> Result<Vec<Emitted>> {
+/// All other stages. C names begin with `stem`.
+pub fn compiled(compiled: &Compiled, options: &Options, stages: &[Stage], stem: &str) -> Result<Vec<Emitted>> {
     let mut all = Vec::new();
+    let standalone = match stages.iter().any(|stage| Stage::STANDALONE.contains(stage)) {
+        true => Some(compiled.standalone(options, stem)?),
+        false => None,
+    };
     for stage in stages {
-        all.extend(one(compiled, options, *stage)?);
+        match &standalone {
+            Some(made) if Stage::STANDALONE.contains(stage) => {
+                all.push(standalone_stage(made, &compiled.target, *stage)?);
+            }
+            _ => all.extend(one(compiled, options, *stage)?),
+        }
     }
     Ok(all)
+}
+
+fn standalone_stage(made: &Standalone, target: &Target, stage: Stage) -> Result<Emitted> {
+    Ok(match stage {
+        Stage::Header => Emitted::text("h", made.header.clone()),
+        Stage::Shared => {
+            let library = link::shared(made, target)?;
+            Emitted::binary(library.suffix, library.bytes)
+        }
+        _ => Emitted::binary("o", made.object.clone()),
+    })
 }
 
 fn one(compiled: &Compiled, options: &Options, stage: Stage) -> Result<Vec<Emitted>> {
@@ -62,7 +98,9 @@ fn one(compiled: &Compiled, options: &Options, stage: Stage) -> Result<Vec<Emitt
             Ok(made.map(|(at, file)| Emitted { suffix: format!("{at}.{suffix}"), ..file }).collect())
         };
     Ok(match stage {
-        Stage::Graph => Vec::new(),
+        // The graph is taken before the compilation, the others are made together.
+        Stage::Graph | Stage::Obj | Stage::Header | Stage::Shared => Vec::new(),
+        Stage::Kernels => vec![Emitted::text("kernels.txt", kernels(&compiled.graph))],
         Stage::Fused => vec![Emitted::text("fused.txt", tcc_ir::text::print(&compiled.graph))],
         Stage::Plan => vec![Emitted::text("plan.txt", plan::print(&compiled.program.manifest))],
         Stage::Mlir => {
@@ -71,10 +109,19 @@ fn one(compiled: &Compiled, options: &Options, stage: Stage) -> Result<Vec<Emitt
         }
         Stage::LlvmIr => modules(Emit::LlvmIr, "ll", |made| made.llvm_ir.map(|t| Emitted::text("", t)))?,
         Stage::Asm => modules(Emit::Assembly, "s", |made| made.assembly.map(|t| Emitted::text("", t)))?,
-        Stage::Obj => modules(Emit::Object, "o", |made| {
-            made.object.map(|bytes| Emitted { suffix: String::new(), bytes, is_text: false })
-        })?,
     })
+}
+
+/// The kernels of a graph and its regions, each below the nodes that it computes.
+fn kernels(graph: &Graph) -> String {
+    let mut text = String::new();
+    for (_, node) in graph.nodes() {
+        if let Op::KernelOp(op) = &node.op {
+            text += &format!("// {}\n{}\n", node.loc, tcc_ir::text::print_kernel(&op.kernel));
+        }
+        node.op.visit_graphs(&mut |region| text += &kernels(region));
+    }
+    text
 }
 
 /// Writes the files into a folder, or text to the screen where none is given.

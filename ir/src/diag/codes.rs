@@ -54,6 +54,8 @@ codes! {
         "`tcc targets` lists the targets.";
     CodegenFailed = "TCC4003", "Machine code generation failed",
         "An error of tcc, LLVM or MLIR, not of the model. Please report it with the model or `--emit=mlir`.";
+    LinkFailed = "TCC4004", "A shared library can't be linked",
+        "`--emit=shared` runs LLVM's linker, which has to be on PATH. `--emit=obj,header` makes an object that any linker takes.";
     ResourceLimit = "TCC5001", "A limit was reached",
         "The model asks for more memory, nesting or nodes than tcc allows. The message names the limit.";
     OutputUnwritable = "TCC5002", "The output can't be written",

@@ -21,6 +21,7 @@ pub use weight::{WeightRef, content_hash};
 
 use crate::diag::Diagnostic;
 use crate::graph::Graph;
+use crate::kernel::Kernel;
 use crate::tensor::Tensor;
 
 /// How to print.
@@ -54,6 +55,11 @@ pub fn print(graph: &Graph) -> String {
 /// The text of a graph, and the constants that it refers to.
 pub fn print_with(graph: &Graph, options: &Options) -> Printed {
     print::print(graph, options)
+}
+
+/// The text of one kernel, as it stands in a graph's.
+pub fn print_kernel(kernel: &Kernel) -> String {
+    print::print_kernel(kernel, &Options::default())
 }
 
 /// Reads a graph whose constants all stand in the text.

@@ -7,6 +7,7 @@ use super::name::{name, quoted};
 use super::scope::natural_symbols;
 use super::{Options, Printed};
 use crate::graph::{Check, Graph, Node, SymbolSource, ValueId};
+use crate::kernel::Kernel;
 use crate::tensor::Tensor;
 use crate::types::{Cmp, Dim, Symbol, Type};
 pub(super) use attr::MAX_SPLAT_BYTES;
@@ -22,6 +23,11 @@ pub(super) fn print(graph: &Graph, options: &Options) -> Printed {
     text.push('\n');
     let weights = printer.weights.into_iter().enumerate().map(|(i, t)| (weight_label(i), t)).collect();
     Printed { text, weights }
+}
+
+pub(super) fn print_kernel(kernel: &Kernel, options: &Options) -> String {
+    let mut printer = Printer { options, weights: IndexSet::new(), scopes: vec![Scope::default()] };
+    printer.kernel(kernel, 0) + "\n"
 }
 
 fn weight_label(i: usize) -> String {
