@@ -18,7 +18,8 @@ libpolly-22-dev          a library that LLVM's static link names
 zlib1g-dev               LLVM's static link needs it
 libzstd-dev              LLVM's static link needs it
 libxml2-dev              LLVM's static link needs it
-qemu-user                runs aarch64 and riscv64 code in tests
+qemu-user                runs aarch64, riscv64 and arm code in tests
+nodejs                   runs wasm32 code in tests
 libvulkan1               the Vulkan loader, which runs packages for GPUs
 mesa-vulkan-drivers      a Vulkan driver that needs no GPU, for tests of such packages
 spirv-tools              spirv-as and spirv-val, for tests of such packages
