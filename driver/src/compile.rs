@@ -57,11 +57,7 @@ pub struct Counts {
 ///
 /// # Errors
 /// All that the target can't do, and whatever a pass or the code generator says against the model.
-pub fn compile(
-    graph: Graph,
-    options: &Options,
-    observe: &mut dyn FnMut(&Pass, &Graph),
-) -> Result<Compiled> {
+pub fn compile(graph: Graph, options: &Options, observe: &mut dyn FnMut(&Pass, &Graph)) -> Result<Compiled> {
     let mut compiled = translate(graph, options, observe)?;
     compiled.generate(options)?;
     Ok(compiled)

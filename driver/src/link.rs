@@ -45,11 +45,14 @@ pub fn shared(model: &Standalone, target: &Target) -> Result<Library> {
     let (object, library) = (TemporaryFile::new(), TemporaryFile::new());
     std::fs::write(object.path(), &model.object).map_err(|error| report::unwritable(object.path(), error))?;
     for linker in linkers {
-        let run = Command::new(linker).args(&options).arg(object.path()).arg("-o").arg(library.path()).output();
+        let run =
+            Command::new(linker).args(&options).arg(object.path()).arg("-o").arg(library.path()).output();
         let output = match run {
             Ok(output) => output,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(Diagnostic::error(Code::LinkFailed, format!("{linker}: {error}")).into()),
+            Err(error) => {
+                return Err(Diagnostic::error(Code::LinkFailed, format!("{linker}: {error}")).into());
+            }
         };
         if !output.status.success() {
             let words = String::from_utf8_lossy(&output.stderr);
@@ -61,6 +64,7 @@ pub fn shared(model: &Standalone, target: &Target) -> Result<Library> {
         return Ok(Library { suffix, bytes });
     }
     let message = format!("no linker is on PATH: looked for {}", linkers.join(", "));
-    let help = "install LLVM's linker (Debian: lld-22), or use --emit=obj,header and the linker of your program";
+    let help =
+        "install LLVM's linker (Debian: lld-22), or use --emit=obj,header and the linker of your program";
     Err(Diagnostic::error(Code::LinkFailed, message).help(help).into())
 }

@@ -43,7 +43,9 @@ pub fn evaluation(failure: &Failure) -> Diagnostic {
 pub fn codegen(error: &tcc_codegen::Error) -> Diagnostic {
     let code = match error {
         tcc_codegen::Error::UnknownTarget { .. } => Code::UnknownTarget,
-        tcc_codegen::Error::TargetUnavailable { .. } | tcc_codegen::Error::NoPackages { .. } => Code::TargetUnsupported,
+        tcc_codegen::Error::TargetUnavailable { .. } | tcc_codegen::Error::NoPackages { .. } => {
+            Code::TargetUnsupported
+        }
         _ => Code::CodegenFailed,
     };
     Diagnostic::error(code, error.to_string())

@@ -125,7 +125,11 @@ impl Machine {
                     static void put(const void *from, long n) { fwrite(from, 1, n, stdout); }\n";
                 let main = "int main(void) { return run(); }\n";
                 std::fs::write(folder.join("main.c"), program(model, results, system, main))?;
-                run(Command::new("cc").args(["-Wall", "-Werror", "main.c"]).arg(object(model)).args(["-o", "main"]).current_dir(folder))?;
+                run(Command::new("cc")
+                    .args(["-Wall", "-Werror", "main.c"])
+                    .arg(object(model))
+                    .args(["-o", "main"])
+                    .current_dir(folder))?;
                 Command::new(folder.join("main"))
             }
             How::Qemu { clang, system: System { call, write, exit }, qemu } => {
@@ -136,7 +140,13 @@ impl Machine {
                 let main = format!("void _start(void) {{ call({exit}, run(), 0, 0); }}\n");
                 std::fs::write(folder.join("main.c"), program(model, results, &system, &main))?;
                 let mut build = Command::new(CLANG);
-                build.args(*clang).args(["-O1", "-Wall", "-Werror", "-ffreestanding", "-fno-stack-protector"]);
+                build.args(*clang).args([
+                    "-O1",
+                    "-Wall",
+                    "-Werror",
+                    "-ffreestanding",
+                    "-fno-stack-protector",
+                ]);
                 build.args(["-fno-builtin", "-nostdlib", "-static", "-fuse-ld=lld", "main.c"]);
                 run(build.arg(object(model)).args(["-o", "main"]).current_dir(folder))?;
                 let mut command = Command::new(qemu[0]);
@@ -146,7 +156,9 @@ impl Machine {
             How::Node => {
                 std::fs::write(folder.join("call.json"), module_call(model, results, folder)?)?;
                 let mut command = Command::new("node");
-                command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/targets/run.mjs")).arg("call.json");
+                command
+                    .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/targets/run.mjs"))
+                    .arg("call.json");
                 command
             }
         };
@@ -170,7 +182,8 @@ fn program(model: &Model, results: &[usize], system: &str, main: &str) -> String
     for input in model.inputs {
         let bytes: Vec<String> = input.bytes().iter().map(u8::to_string).collect();
         let field = input.name;
-        let _ = writeln!(text, "static const _Alignas(8) unsigned char in_{field}[] = {{{}}};", bytes.join(","));
+        let _ =
+            writeln!(text, "static const _Alignas(8) unsigned char in_{field}[] = {{{}}};", bytes.join(","));
         let _ = write!(fields, ".{field} = (const void *)in_{field}, ");
     }
     let (mut places, mut puts) = (String::new(), String::new());
@@ -191,7 +204,8 @@ fn module_call(model: &Model, results: &[usize], folder: &Path) -> Result<String
     let name = model.name;
     let header = std::fs::read_to_string(folder.join(format!("{name}.h")))?;
     let define = format!("#define {}_ARENA_BYTES ", name.to_ascii_uppercase());
-    let arena = header.lines().find_map(|line| line.strip_prefix(&define)).ok_or("the header names no arena")?;
+    let arena =
+        header.lines().find_map(|line| line.strip_prefix(&define)).ok_or("the header names no arena")?;
     let mut inputs = Vec::new();
     for input in model.inputs {
         let file = format!("{}.bin", input.name);

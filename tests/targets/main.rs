@@ -45,7 +45,8 @@ fn check(machine: &Machine, model: &Model) -> Result<(), Failed> {
         return Err(format!("{} bytes of results, {} expected", found.len(), expected.len()).into());
     }
     if !model.same(&expected, &found) {
-        let message = format!("results differ\nexpected {}\n   found {}", model.show(&expected), model.show(&found));
+        let message =
+            format!("results differ\nexpected {}\n   found {}", model.show(&expected), model.show(&found));
         return Err(message.into());
     }
     Ok(())
@@ -76,7 +77,11 @@ fn example() -> Result<(), Failed> {
     let folder = folder("example")?;
     let examples = root().join("runtime/examples/c");
     let (model, program) = (examples.join("mlp.tcc"), examples.join("standalone.c"));
-    run(Command::new(TCC).arg("compile").arg(&model).args(["--emit", "obj,header", "--out-dir"]).arg(&folder))?;
+    run(Command::new(TCC)
+        .arg("compile")
+        .arg(&model)
+        .args(["--emit", "obj,header", "--out-dir"])
+        .arg(&folder))?;
     let mut cc = Command::new("cc");
     cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"]).arg(&folder).arg(&program);
     run(cc.arg(folder.join("mlp.o")).arg("-o").arg(folder.join("example")))?;
@@ -95,7 +100,8 @@ fn example() -> Result<(), Failed> {
         .args(["--reference", "--input", &input, "--output-dir"])
         .arg(&folder))?;
     let expected = npy::read(&folder.join("y.npy"))?;
-    let expected: Vec<f32> = expected.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    let expected: Vec<f32> =
+        expected.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     let close = expected.iter().zip(&found).all(|(a, b)| (a - b).abs() <= 1e-5 * (1.0 + a.abs()));
     if expected.len() != found.len() || !close {
         return Err(format!("expected {expected:?}, the program printed {text}").into());
@@ -108,10 +114,18 @@ fn statuses() -> Result<(), Failed> {
     let folder = folder("statuses")?;
     let tests = root().join("tests/targets");
     let mut tcc = Command::new(TCC);
-    tcc.arg("compile").arg(tests.join("models/bounded.tcc")).args(["--dim", "N=1..8", "--emit", "obj,header"]);
+    tcc.arg("compile").arg(tests.join("models/bounded.tcc")).args([
+        "--dim",
+        "N=1..8",
+        "--emit",
+        "obj,header",
+    ]);
     run(tcc.arg("--out-dir").arg(&folder))?;
     let mut cc = Command::new("cc");
-    cc.args(["-Wall", "-Werror", "-I"]).arg(&folder).arg(tests.join("statuses.c")).arg(folder.join("bounded.o"));
+    cc.args(["-Wall", "-Werror", "-I"])
+        .arg(&folder)
+        .arg(tests.join("statuses.c"))
+        .arg(folder.join("bounded.o"));
     run(cc.arg("-o").arg(folder.join("statuses")))?;
     run(&mut Command::new(folder.join("statuses"))).map(drop)
 }
@@ -122,7 +136,8 @@ fn run(command: &mut Command) -> Result<Output, Failed> {
     if output.status.success() {
         return Ok(output);
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    let said =
+        String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     Err(format!("{command:?}: {}\n{said}", output.status).into())
 }
 

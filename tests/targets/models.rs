@@ -65,9 +65,7 @@ impl Input {
         };
         let count = self.shape.iter().product();
         match self.dtype {
-            "<f4" => (0..count)
-                .flat_map(|_| ((next() % 4001) as f32 / 1000.0 - 2.0).to_le_bytes())
-                .collect(),
+            "<f4" => (0..count).flat_map(|_| ((next() % 4001) as f32 / 1000.0 - 2.0).to_le_bytes()).collect(),
             _ => (0..count).map(|_| next() as u8).collect(),
         }
     }

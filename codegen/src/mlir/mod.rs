@@ -48,7 +48,7 @@ mod function;
 mod pipeline;
 mod session;
 
-pub use function::{Buffer, Entry, Function, module_text, module_with_entries};
 pub(crate) use function::module_of_bodies;
+pub use function::{Buffer, Entry, Function, module_text, module_with_entries};
 pub use pipeline::to_llvm_dialect;
 pub use session::{Module, Session};

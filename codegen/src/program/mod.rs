@@ -2,8 +2,8 @@
 
 mod builtins;
 mod control;
-mod exprs;
 mod expr_text;
+mod exprs;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -16,11 +16,11 @@ use crate::mlir::Function;
 use crate::parallel::compile_image;
 use crate::target::Target;
 use crate::{Emit, Options};
+pub use expr_text::{expr_text, sign};
 use indexmap::IndexMap;
 use tcc_ir::Graph;
 use tcc_ir::diag::Diagnostics;
 use tcc_runtime::package::{Code, CodeFormat, Kernel, Manifest};
-pub use expr_text::{expr_text, sign};
 pub use weights::Weights;
 
 /// A compiled model, ready to be written as a package.

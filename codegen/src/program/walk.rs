@@ -1,10 +1,10 @@
 //! Walks a graph and writes its steps.
 
 use super::Kernels;
+use super::Program;
 use super::exprs::Exprs;
 use super::values::{Home, Values};
 use super::weights::Weights;
-use super::Program;
 use indexmap::{IndexMap, IndexSet};
 use tcc_ir::diag::{Code, Diagnostic, Diagnostics};
 use tcc_ir::graph::{Graph, Node, SymbolSource, ValueId};

@@ -57,7 +57,8 @@ fn slots(w: &mut Writer, manifest: &Manifest, interface: &Interface, target: &Ta
     let zero = w.constant(0, "i64");
     let mut slots: Vec<String> = Vec::new();
     for _ in &manifest.symbols {
-        let slot = w.value(format_args!("llvm.alloca {one} x i64 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr"));
+        let slot =
+            w.value(format_args!("llvm.alloca {one} x i64 {{alignment = 8 : i64}} : (i64) -> !llvm.ptr"));
         // A loop that never runs leaves the sizes that only its body sets at 0.
         w.store(&zero, &slot, "i64", 8);
         slots.push(slot);

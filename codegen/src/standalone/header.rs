@@ -94,7 +94,13 @@ fn write_port(out: &mut String, prefix: &str, kind: &str, port: &Port) -> Result
     writeln!(out, "#define {prefix}_{most}BYTES {}\n", port.bytes())
 }
 
-fn write_struct(out: &mut String, interface: &Interface, kind: &str, constant: &str, ports: &[Port]) -> Result {
+fn write_struct(
+    out: &mut String,
+    interface: &Interface,
+    kind: &str,
+    constant: &str,
+    ports: &[Port],
+) -> Result {
     let name = &interface.name;
     let sizes = if kind == "inputs" { &interface.sizes[..] } else { &[] };
     writeln!(out, "typedef struct {name}_{kind} {{")?;

@@ -90,7 +90,11 @@ impl Interface {
             outputs: manifest.outputs.iter().zip(output_fields).map(port).collect::<Option<_>>()?,
             checks: open_checks(manifest, ranges),
             scratch_offset,
-            arena_bytes: if scratch == 0 { manifest.arena_bytes } else { scratch_offset.checked_add(scratch)? },
+            arena_bytes: if scratch == 0 {
+                manifest.arena_bytes
+            } else {
+                scratch_offset.checked_add(scratch)?
+            },
         })
     }
 }

@@ -5,8 +5,8 @@ use tcc_runtime::package::{DType, Form, Manifest, Step, SymbolSource, Value};
 
 use super::interface::is_placed;
 use super::range::{Range, late};
-use crate::target::Target;
 use crate::program::{Program, expr_text};
+use crate::target::Target;
 
 /// Findings of one kind that are listed; the rest is counted.
 const LISTED: usize = 20;
@@ -33,7 +33,8 @@ pub fn runtime_needed(program: &Program, ranges: &[Option<Range>], target: &Targ
     if more > 0 {
         found = found.note(format!("and {more} more"));
     }
-    let package = "a package (`-o`, without --emit) runs it: the runtime is a small C library, see docs/embedding.md";
+    let package =
+        "a package (`-o`, without --emit) runs it: the runtime is a small C library, see docs/embedding.md";
     let help = match unbounded.is_empty() {
         true => package.to_string(),
         false => format!("give each size a value or bounds, --dim NAME=4 or --dim NAME=1..8; or {package}"),
@@ -59,7 +60,9 @@ fn routines(manifest: &Manifest) -> Vec<String> {
     let steps = manifest.blocks.iter().flat_map(|block| &block.steps);
     steps
         .filter_map(|step| match step {
-            Step::Builtin(step) => Some(format!("node {}: routine `{}` of the runtime", step.source, step.op)),
+            Step::Builtin(step) => {
+                Some(format!("node {}: routine `{}` of the runtime", step.source, step.op))
+            }
             _ => None,
         })
         .collect()
@@ -108,5 +111,7 @@ fn unknown_sizes(manifest: &Manifest, ranges: &[Option<Range>], narrow: bool) ->
     used.dedup();
     let fits = |range: Range| !narrow || range.is_within(Range::LATE);
     used.retain(|id| !ranges[id.index()].is_some_and(fits));
-    used.iter().map(|id| format!("size {}: it may be too large to compute", expr_text(manifest, *id))).collect()
+    used.iter()
+        .map(|id| format!("size {}: it may be too large to compute", expr_text(manifest, *id)))
+        .collect()
 }

@@ -68,8 +68,7 @@ impl<'a> Numbers<'a> {
         slots: Vec<String>,
     ) -> Numbers<'a> {
         let late = late(manifest);
-        let mut this =
-            Numbers { manifest, ranges, late, narrow_division, slots, early: BTreeMap::new() };
+        let mut this = Numbers { manifest, ranges, late, narrow_division, slots, early: BTreeMap::new() };
         let mut early = BTreeMap::new();
         for at in 0..manifest.exprs.len() {
             let id = ExprId(at as u32);

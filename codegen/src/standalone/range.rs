@@ -98,13 +98,15 @@ fn range(
                 _ => Some(Range { lo: b.lo.saturating_add(1).min(0), hi: b.hi.saturating_sub(1).max(0) }),
             }
         }
-        Expr::Select { cmp, a, b, then, otherwise } => match (always(cmp, of(a)?, of(b)?), of(then), of(otherwise)) {
-            (Some(true), then, _) => then,
-            (Some(false), _, otherwise) => otherwise,
-            // Where one branch has no value, the expression has one when the other is taken.
-            (None, Some(then), Some(otherwise)) => Some(then.hull(otherwise)),
-            (None, then, otherwise) => then.or(otherwise),
-        },
+        Expr::Select { cmp, a, b, then, otherwise } => {
+            match (always(cmp, of(a)?, of(b)?), of(then), of(otherwise)) {
+                (Some(true), then, _) => then,
+                (Some(false), _, otherwise) => otherwise,
+                // Where one branch has no value, the expression has one when the other is taken.
+                (None, Some(then), Some(otherwise)) => Some(then.hull(otherwise)),
+                (None, then, otherwise) => then.or(otherwise),
+            }
+        }
     }
 }
 

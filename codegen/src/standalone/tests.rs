@@ -58,7 +58,10 @@ fn what_may_not_fit_has_no_range() {
     assert_eq!(range_of(Expr::FloorDiv(a, b), two, Range::exactly(0), false), None);
     // A target without 64-bit division divides what is known to have 32 bits.
     assert_eq!(range_of(Expr::FloorDiv(a, b), large, two, true), None);
-    assert_eq!(range_of(Expr::FloorDiv(a, b), Range::LATE, two, true).map(|range| range.hi), Some(1_073_741_823));
+    assert_eq!(
+        range_of(Expr::FloorDiv(a, b), Range::LATE, two, true).map(|range| range.hi),
+        Some(1_073_741_823)
+    );
     // Of a selection that is decided, the other branch doesn't matter.
     let select = Expr::Select { cmp: Cmp::Le, a: b, b: b, then: b, otherwise: a };
     assert_eq!(range_of(select, large, two, false), Some(two));

@@ -59,7 +59,9 @@ impl Writer {
     }
 
     pub fn store(&mut self, value: &str, pointer: &str, ty: &str, align: u64) {
-        self.line(format_args!("llvm.store {value}, {pointer} {{alignment = {align} : i64}} : {ty}, !llvm.ptr"));
+        self.line(format_args!(
+            "llvm.store {value}, {pointer} {{alignment = {align} : i64}} : {ty}, !llvm.ptr"
+        ));
     }
 
     /// Goes on only where the condition holds, else ends the function with a status.

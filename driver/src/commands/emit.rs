@@ -63,7 +63,12 @@ pub fn imported(graph: &Graph, stages: &[Stage]) -> Vec<Emitted> {
 }
 
 /// All other stages. C names begin with `stem`.
-pub fn compiled(compiled: &Compiled, options: &Options, stages: &[Stage], stem: &str) -> Result<Vec<Emitted>> {
+pub fn compiled(
+    compiled: &Compiled,
+    options: &Options,
+    stages: &[Stage],
+    stem: &str,
+) -> Result<Vec<Emitted>> {
     let mut all = Vec::new();
     let standalone = match stages.iter().any(|stage| Stage::STANDALONE.contains(stage)) {
         true => Some(compiled.standalone(options, stem)?),
