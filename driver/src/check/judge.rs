@@ -29,8 +29,9 @@ pub enum Alternative {
 pub enum Finding {
     /// The model was refused, or its run failed.
     Refused(Diagnostics),
-    /// It ran. `compared` says whether there were values to compare with, `mismatch` what differs.
-    Ran { compared: bool, mismatch: Option<String> },
+    /// It ran. `compared` says whether there were values to compare with, `mismatch` what differs, `note` what else is to
+    /// be known of the comparison.
+    Ran { compared: bool, mismatch: Option<String>, note: String },
     /// The case's own files can't be read.
     BadCase(Diagnostics),
 }
@@ -53,9 +54,9 @@ pub fn judge(expectation: Expectation, finding: &Finding) -> Outcome {
             Outcome::new(if unsupported { Verdict::Unsupported } else { Verdict::Error }, brief(found))
         }
         Finding::Ran { mismatch: Some(what), .. } => Outcome::new(Verdict::Wrong, what),
-        Finding::Ran { compared, mismatch: None } => match (error, alternative) {
-            (false, _) | (true, NoCrash) => Outcome::new(Verdict::Pass, ""),
-            (true, Values) if *compared => Outcome::new(Verdict::Pass, ""),
+        Finding::Ran { compared, mismatch: None, note } => match (error, alternative) {
+            (false, _) | (true, NoCrash) => Outcome::new(Verdict::Pass, note),
+            (true, Values) if *compared => Outcome::new(Verdict::Pass, note),
             (true, _) => Outcome::new(Verdict::Wrong, "it ran, but an error was expected"),
         },
     }
@@ -90,7 +91,7 @@ mod tests {
     }
 
     fn ran(mismatch: Option<&str>) -> Finding {
-        Finding::Ran { compared: true, mismatch: mismatch.map(str::to_string) }
+        Finding::Ran { compared: true, mismatch: mismatch.map(str::to_string), note: String::new() }
     }
 
     #[test]
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(verdict(with(true, Alternative::Values), ran(None)), Verdict::Pass);
         assert_eq!(verdict(with(true, Alternative::Values), ran(Some("x"))), Verdict::Wrong);
         assert_eq!(verdict(with(true, Alternative::NoCrash), ran(None)), Verdict::Pass);
-        let without_values = Finding::Ran { compared: false, mismatch: None };
+        let without_values = Finding::Ran { compared: false, mismatch: None, note: String::new() };
         assert_eq!(verdict(with(true, Alternative::Values), without_values), Verdict::Wrong);
     }
 }

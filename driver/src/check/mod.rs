@@ -5,7 +5,10 @@
 
 mod case;
 mod judge;
+pub mod memory;
 pub mod one;
+mod origin;
+mod random;
 pub mod suite;
 mod tolerances;
 

@@ -9,7 +9,8 @@ use tcc_runtime::{Context, Pool};
 use super::case::{Case, DataSet};
 use super::judge::{Finding, judge};
 use super::{Outcome, Verdict};
-use crate::compare::{self, Tolerance};
+use super::{origin, random};
+use crate::compare::Tolerance;
 use crate::{Result, compile, execute, port, source};
 
 /// What computes the outputs.
@@ -36,7 +37,13 @@ fn find(case: &Case, engine: &Engine) -> Finding {
     };
     let (inputs, outputs) = (port::graph_inputs(&model.graph), port::graph_outputs(&model.graph));
     let data_sets = case.data_sets(&inputs, &outputs);
-    let mut runner = match engine.prepare(model.graph) {
+    let graph = model.graph;
+    let origins = origin::of_outputs(&graph);
+    let tolerance = |index: usize| match origins.get(index) {
+        Some(origin) if origin.summed => case.tolerance.of_sum(),
+        _ => case.tolerance,
+    };
+    let mut runner = match engine.prepare(origin::with_draws_as_outputs(&graph)) {
         Ok(runner) => runner,
         Err(found) => return Finding::Refused(found),
     };
@@ -44,9 +51,9 @@ fn find(case: &Case, engine: &Engine) -> Finding {
         Ok(data_sets) => data_sets,
         Err(found) => return Finding::BadCase(found),
     };
-    let mut compared = false;
+    let (mut compared, mut note) = (false, String::new());
     for DataSet { inputs, outputs } in data_sets {
-        let mut got = match runner.run(&inputs) {
+        let got = match runner.run(&inputs) {
             Ok(got) => got,
             Err(found) => return Finding::Refused(found),
         };
@@ -54,13 +61,12 @@ fn find(case: &Case, engine: &Engine) -> Finding {
             continue;
         }
         compared = true;
-        // Cases without data sets state some of the outputs only.
-        got.truncate(outputs.len());
-        if let Err(what) = compare::outputs(&got, &outputs, case.tolerance) {
-            return Finding::Ran { compared, mismatch: Some(what) };
+        match random::compare(&graph, &origins, &inputs, &got, &outputs, &tolerance) {
+            Ok(about) => note = about.unwrap_or_default(),
+            Err(what) => return Finding::Ran { compared, mismatch: Some(what), note },
         }
     }
-    Finding::Ran { compared, mismatch: None }
+    Finding::Ran { compared, mismatch: None, note }
 }
 
 enum Runner {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use super::memory;
 use super::tolerances::Tolerances;
 use super::{Outcome, Verdict};
 use crate::{Result, report};
@@ -162,6 +163,9 @@ fn last_words(status: ExitStatus, stderr: &str) -> String {
         (None, Some(code)) => format!("exit status {code}"),
         (None, None) => "no exit status".to_string(),
     };
+    if memory::ran_out(stderr) {
+        return format!("out of memory ({how}): --memory sets how much a case may take");
+    }
     let mut lines = stderr.lines().filter(|line| !line.trim().is_empty());
     let panic = lines.clone().skip_while(|line| !line.contains("panicked at")).take(2);
     let said: Vec<&str> = panic.collect();

@@ -1,4 +1,5 @@
-//! `cases.jsonl` beside a suite: one JSON object a line with kind, name, rtol and atol of a case.
+//! `cases.jsonl` beside a suite: one JSON object a line with kind, name, rtol and atol of a case. What outputs that are
+//! sums may be off besides is in [`Tolerance::of_sum`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +24,8 @@ impl Tolerances {
             let row: serde_json::Value = serde_json::from_str(line).ok()?;
             let text = |key: &str| row.get(key).and_then(|value| value.as_str());
             let number = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
-            let tolerance = Tolerance { rtol: number("rtol")?, atol: number("atol")? };
+            let (rtol, atol) = (number("rtol")?, number("atol")?);
+            let tolerance = Tolerance { rtol, atol, ..Tolerance::default() };
             Some((format!("{}/{}", text("kind")?, text("name")?), tolerance))
         };
         Tolerances(text.lines().filter_map(row).collect())
@@ -45,7 +47,10 @@ mod tests {
     fn a_case_is_found_by_kind_and_name() {
         let text = "{\"kind\": \"node\", \"name\": \"a\", \"rtol\": 0.5, \"atol\": 0}\nnot json\n";
         let tolerances = Tolerances::parse(text);
-        assert_eq!(tolerances.of_case(Path::new("/x/node/a")), Tolerance { rtol: 0.5, atol: 0.0 });
+        assert_eq!(
+            tolerances.of_case(Path::new("/x/node/a")),
+            Tolerance { rtol: 0.5, atol: 0.0, noise: 0.0 }
+        );
         assert_eq!(tolerances.of_case(Path::new("/x/simple/a")), Tolerance::default());
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tcc::check::memory;
 use tcc::check::one::{self, Engine};
 use tcc::check::suite::{self, Suite};
 use tcc::check::{Outcome, Verdict};
@@ -22,7 +23,7 @@ A case is a folder with model.onnx and test_data_set_N/{input,output}_I.pb. A ca
 (values or error), \"rtol\", \"atol\" and what else is right (\"alt\": error, values or nocrash). A cases.jsonl beside
 the suite may state rtol and atol by kind and name; the default is ONNX's, 1e-3 and 1e-7.
 
-The exit code is 1 if a case is wrong, crashes or takes too long.")]
+A case that takes more than --memory counts as a crash. The exit code is 1 if a case is wrong, crashes or takes too long.")]
 pub struct Args {
     /// Check every folder below that has a model.onnx
     #[arg(long, value_name = "DIR", required_unless_present = "one")]
@@ -36,6 +37,9 @@ pub struct Args {
     /// Give a case at most this many seconds
     #[arg(long, value_name = "S", default_value_t = 60.0)]
     timeout: f64,
+    /// Give a case at most this many gigabytes of memory
+    #[arg(long, value_name = "GB", default_value_t = 8.0)]
+    memory: f64,
     /// Only cases whose name contains this
     #[arg(long = "match", value_name = "TEXT", default_value = "")]
     matching: String,
@@ -62,7 +66,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let default = compile::Options::default();
         let options = compile::Options { target: args.target, level: args.opt_level, threads: 1, ..default };
         let engine = if args.reference { Engine::Reference } else { Engine::Compiled(options) };
-        let outcome = one::check(folder, &engine, Tolerance { rtol: args.rtol, atol: args.atol });
+        let tolerance = Tolerance { rtol: args.rtol, atol: args.atol, ..Tolerance::default() };
+        memory::limit(gigabytes(args.memory)?)?;
+        let outcome = one::check(folder, &engine, tolerance);
         println!("{}", outcome.to_json(&folder.display().to_string()));
         return Ok(ExitCode::SUCCESS);
     }
@@ -70,8 +76,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let timeout = Duration::try_from_secs_f64(args.timeout).map_err(|error| {
         Diagnostic::error(Code::InputMismatch, format!("--timeout {}: {error}", args.timeout))
     })?;
+    gigabytes(args.memory)?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut arguments = vec![format!("--opt-level={}", args.opt_level)];
+    let mut arguments = vec![format!("--opt-level={}", args.opt_level), format!("--memory={}", args.memory)];
     // The two exclude each other.
     arguments.push(match args.reference {
         true => "--reference".to_string(),
@@ -91,6 +98,15 @@ pub fn run(args: Args) -> Result<ExitCode> {
     eprintln!("{total} cases: {}", counted.join(", "));
     let grave = counts.iter().any(|(verdict, count)| verdict.is_grave() && *count > 0);
     Ok(if grave { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// A size in bytes from one in gigabytes.
+fn gigabytes(size: f64) -> Result<u64> {
+    let bytes = size * f64::from(1 << 30);
+    if bytes >= 1.0 && bytes < u64::MAX as f64 {
+        return Ok(bytes as u64);
+    }
+    Err(Diagnostic::error(Code::InputMismatch, format!("--memory {size}: not a size in gigabytes")).into())
 }
 
 /// People read the failures only; programs read everything.
