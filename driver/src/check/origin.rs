@@ -1,7 +1,5 @@
 //! What the outputs of a graph are made of, as far as it decides how closely they can be compared.
 
-use std::sync::Arc;
-
 use tcc_ir::graph::Graph;
 use tcc_ir::ops::{Constant, CumulativeKind, ReduceKind, WindowKind};
 use tcc_ir::{NodeId, Op, Tensor, Value, ValueId};
