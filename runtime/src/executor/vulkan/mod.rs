@@ -12,6 +12,7 @@ mod memory;
 mod module;
 mod recording;
 mod session;
+mod weights;
 
 use std::sync::Arc;
 

@@ -357,7 +357,7 @@ fn find(loaded: &Loaded, blocks: &Blocks, value: Place) -> Option<Bound> {
         return Some(Bound { buffer: vk::Buffer::null(), offset: 0, range: 0, bytes: 0, copy: None });
     }
     let address = value.start as usize;
-    let (block, offset) = blocks.find(address).or_else(|| loaded.find_weight(address))?;
+    let (block, offset) = blocks.find(address).or_else(|| loaded.weights.find(address))?;
     let room = block.bytes - offset;
     if value.bytes > room {
         return None;

@@ -8,6 +8,7 @@ use super::gpu::Gpu;
 use super::kernels::Kernels;
 use super::memory::{Block, Blocks};
 use super::recording::Recording;
+use super::weights::Weights;
 use crate::error::{Error, Result};
 use crate::executor::device::{Device, Home, Launch, Session};
 use crate::package::{Code, Kernel, Manifest};
@@ -18,8 +19,7 @@ pub(super) struct Loaded {
     pub kernels: Kernels,
     /// The kernels' names and sources, for errors.
     pub names: Vec<Kernel>,
-    /// The weights' address on the host, and their copy.
-    weights: Option<(usize, Block)>,
+    pub weights: Weights,
 }
 
 impl Loaded {
@@ -30,28 +30,15 @@ impl Loaded {
         modules: &[u8],
         weights: &[u8],
     ) -> Result<Loaded> {
-        let mut loaded =
-            Loaded { gpu, kernels: Kernels::default(), names: manifest.kernels.clone(), weights: None };
+        let mut loaded = Loaded {
+            gpu,
+            kernels: Kernels::default(),
+            names: manifest.kernels.clone(),
+            weights: Weights::default(),
+        };
         loaded.kernels.load(&loaded.gpu, manifest, code, modules)?;
-        if !weights.is_empty() {
-            // Whole words, since kernels may read them.
-            let bytes = weights.len().next_multiple_of(crate::buffer::ALIGN);
-            let block = Block::new(&loaded.gpu, bytes, Home::Device, "the weights")?;
-            // SAFETY: the block is large enough, new, and mapped; its end is zeroed.
-            unsafe {
-                block.start.as_ptr().add(weights.len()).write_bytes(0, bytes - weights.len());
-                block.start.as_ptr().copy_from_nonoverlapping(weights.as_ptr(), weights.len());
-            }
-            loaded.weights = Some((weights.as_ptr() as usize, block));
-        }
+        loaded.weights.load(&loaded.gpu, manifest, weights)?;
         Ok(loaded)
-    }
-
-    /// The weights' copy, and how far an address of the host is in it.
-    pub fn find_weight(&self, address: usize) -> Option<(&Block, usize)> {
-        let (start, block) = self.weights.as_ref()?;
-        let offset = address.checked_sub(*start).filter(|&offset| offset < block.bytes)?;
-        Some((block, offset))
     }
 }
 
@@ -76,9 +63,7 @@ impl Drop for Loaded {
         // SAFETY: sessions hold what they use, and wait for it: nothing runs any more.
         unsafe {
             self.kernels.destroy(&self.gpu);
-            if let Some((_, block)) = self.weights.take() {
-                block.destroy(&self.gpu);
-            }
+            self.weights.destroy(&self.gpu);
         }
     }
 }
