@@ -6,8 +6,6 @@
 mod access;
 mod collapse;
 mod contract;
-#[cfg(test)]
-mod contract_tests;
 mod emitter;
 mod math;
 mod nest;

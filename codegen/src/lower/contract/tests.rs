@@ -1,6 +1,6 @@
 //! Matrix products and convolutions, as operators of a graph, against the kernel interpreter.
 
-use super::tests::agree;
+use crate::lower::tests::agree;
 use tcc_ir::kernel::Kernel;
 use tcc_ir::ops::{Contract, Conv, ConvTranspose};
 use tcc_ir::{DType, Dim, Graph, Loc, Op, Symbol, Tensor, Type};

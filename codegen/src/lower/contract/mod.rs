@@ -1,0 +1,431 @@
+//! Sums of products as a blocked matrix product: a register block of rows times vectors of columns.
+//!
+//! One operand runs along the result's contiguous axes (`n`, the columns), the other along the remaining ones
+//! (`m`, the rows). A tile of the run time is a group of column panels. The column operand is packed into scratch
+//! memory, panel by panel, k-major, whatever its index expressions are (so a convolution is the same as a matrix
+//! product); then for each block of rows the register block runs over k, and the kernel's store is applied to the
+//! results. A long k is done in blocks that fit the caches; sums wait in scratch memory between them. The row
+//! operand is read in place.
+//!
+//! The blocking follows Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), with
+//! the row operand unpacked.
+
+mod finish;
+mod multiply;
+mod pack;
+#[cfg(test)]
+mod tests;
+
+use super::access::depends;
+use super::emitter::{Emitter, aligned};
+use super::writer::{Ty, Val};
+use crate::machine::Machine;
+use crate::target::Target;
+use tcc_ir::kernel::{AccOp, AxisId, ExprId, Kernel, Scalar, Stage};
+use tcc_ir::ops::BinaryKind;
+use tcc_ir::{DType, Dim};
+
+/// Positions on k that are done at once: a panel of them stays in the first-level cache.
+const K_BLOCK: i64 = 256;
+/// A k up to this long is one block.
+const K_WHOLE: i64 = 512;
+/// Bytes of packed columns that a tile aims for: a share of the second-level cache.
+const PACKED_BYTES: i64 = 128 << 10;
+/// Panels in a tile at most.
+const MAX_PANELS: i64 = 16;
+/// Tiles below which rows are split too, so that threads have work.
+const FEW_TILES: i64 = 8;
+
+/// A kernel of this class, with what its schedule chose.
+pub struct Contract {
+    batch: Vec<AxisId>,
+    m: Vec<AxisId>,
+    n: Vec<AxisId>,
+    k: Vec<AxisId>,
+    rows: ExprId,
+    columns: ExprId,
+    /// The load of the row operand runs along all of `k` contiguously.
+    flat: Option<ExprId>,
+    /// The stores see the columns as one contiguous axis.
+    flat_stores: bool,
+    dtype: DType,
+    lanes: i64,
+    /// Rows and vectors of the register block.
+    mr: i64,
+    vectors: i64,
+    panels: i64,
+    /// How many positions of the first axis of `k` are done at once; all of them without.
+    k_block: Option<i64>,
+    row_chunk: Option<i64>,
+    /// The target loads vectors from scattered places.
+    gathers: bool,
+}
+
+fn product(kernel: &Kernel, axes: &[AxisId]) -> Dim {
+    Dim::product(axes.iter().map(|a| kernel.extent(*a).clone()))
+}
+
+impl Contract {
+    /// The kernel as one of this class; None when it isn't, or when a plain loop nest does better.
+    pub fn of(kernel: &Kernel, target: &Target) -> Option<Contract> {
+        let [stage] = kernel.stages.as_slice() else { return None };
+        let [acc] = stage.accs.as_slice() else { return None };
+        let plain = stage.stores.iter().all(|s| s.update.is_none() && s.guard.is_none());
+        if !kernel.outer.is_empty()
+            || kernel.serial
+            || stage.scan
+            || acc.op != AccOp::Sum
+            || !plain
+            || target.vector_bits == 0
+        {
+            return None;
+        }
+        if !matches!(acc.dtype, DType::F32 | DType::F64 | DType::I32)
+            || kernel.dtype(stage, acc.value) != acc.dtype
+        {
+            return None;
+        }
+        let Scalar::Binary(BinaryKind::Mul, x, y) = kernel.expr(acc.value) else { return None };
+        let last = *stage.axes.last()?;
+        let (rows, columns) = if depends(kernel, *y, last) { (*x, *y) } else { (*y, *x) };
+        let side = |a: &AxisId| (depends(kernel, rows, *a), depends(kernel, columns, *a));
+        let m: Vec<AxisId> = stage.axes.iter().copied().filter(|a| side(a) == (true, false)).collect();
+        // The columns are the contiguous axes of the result; axes of theirs further out count as batch.
+        let n_tail = stage.axes.iter().rev().take_while(|a| side(a) == (false, true)).count();
+        let n = stage.axes[stage.axes.len() - n_tail..].to_vec();
+        let batch: Vec<AxisId> =
+            stage.axes.iter().copied().filter(|a| !m.contains(a) && !n.contains(a)).collect();
+        let k = stage.reduce.clone();
+        if n.is_empty() || m.is_empty() || k.is_empty() {
+            return None;
+        }
+        let small = |axes: &[AxisId], limit: i64| product(kernel, axes).as_const().is_some_and(|v| v < limit);
+        if small(&m, 4) || small(&n, 8) || small(&k, 4) {
+            return None;
+        }
+        let machine = Machine::of(target);
+        let lanes = i64::from(machine.lanes(acc.dtype.size() as u32));
+        let (mr, vectors) = if machine.vector_registers >= 32 { (8, 3) } else { (6, 2) };
+        let k_block = k_block(kernel, &k);
+        let k_at_once = match k_block {
+            Some(block) => Some(block * product(kernel, &k[1..]).as_const()?),
+            None => product(kernel, &k).as_const(),
+        };
+        let panel_bytes = k_at_once.map(|k| k.saturating_mul(lanes * vectors * acc.dtype.size() as i64));
+        let panels = panel_bytes.map_or(2, |bytes| (PACKED_BYTES / bytes.max(1)).clamp(1, MAX_PANELS));
+        let columns_of_tile = Dim::from(panels * lanes * vectors);
+        let n_tiles = product(kernel, &batch) * product(kernel, &n).ceil_div(&columns_of_tile);
+        let row_chunk = match (n_tiles.as_const(), product(kernel, &m).as_const()) {
+            (Some(tiles), Some(rows)) if tiles < FEW_TILES && rows > 4 * mr => Some((rows / 4 / mr + 1) * mr),
+            _ => None,
+        };
+        Some(Contract {
+            flat: flat_load(kernel, rows, &k),
+            flat_stores: finish::sees_flat(kernel, stage, &n),
+            batch,
+            m,
+            n,
+            k,
+            rows,
+            columns,
+            dtype: acc.dtype,
+            lanes,
+            mr,
+            vectors,
+            panels,
+            k_block,
+            row_chunk,
+            gathers: target.vector_bits >= 256,
+        })
+    }
+
+    fn nr(&self) -> i64 {
+        self.lanes * self.vectors
+    }
+
+    /// How many tiles: batch times groups of panels times chunks of rows.
+    pub fn tiles(&self, kernel: &Kernel) -> Dim {
+        product(kernel, &self.batch) * self.groups(kernel) * self.chunks(kernel)
+    }
+
+    fn groups(&self, kernel: &Kernel) -> Dim {
+        product(kernel, &self.n).ceil_div(&Dim::from(self.panels * self.nr()))
+    }
+
+    fn chunks(&self, kernel: &Kernel) -> Dim {
+        self.row_chunk.map_or(Dim::from(1), |c| product(kernel, &self.m).ceil_div(&Dim::from(c)))
+    }
+
+    fn elem(&self) -> &'static str {
+        match self.dtype {
+            DType::F64 => "f64",
+            DType::I32 => "i32",
+            _ => "f32",
+        }
+    }
+
+    fn zero(&self) -> &'static str {
+        if self.dtype == DType::I32 { "0" } else { "0.0" }
+    }
+
+    fn vector(&self) -> String {
+        format!("vector<{}x{}>", self.lanes, self.elem())
+    }
+
+    /// Positions on k that a pass packs.
+    fn k_at_once(&self, kernel: &Kernel) -> Dim {
+        match self.k_block {
+            Some(block) => product(kernel, &self.k[1..]) * Dim::from(block),
+            None => product(kernel, &self.k),
+        }
+    }
+
+    /// Rows of results in scratch memory: a register block, or all of a tile's where sums wait between blocks of k.
+    fn kept_rows(&self, kernel: &Kernel) -> Dim {
+        match (self.k_block, self.row_chunk) {
+            (None, _) => Dim::from(self.mr),
+            (Some(_), Some(chunk)) => Dim::from(chunk),
+            // The last register block may reach beyond the last row.
+            (Some(_), None) => product(kernel, &self.m) + Dim::from(self.mr),
+        }
+    }
+
+    /// Columns of results in scratch memory.
+    fn kept_columns(&self) -> i64 {
+        if self.k_block.is_some() { self.panels * self.nr() } else { self.nr() }
+    }
+
+    /// Writes a tile. `base` is the scratch memory already taken; gives the scratch that the whole needs.
+    pub fn write(&self, e: &mut Emitter, tile: &Val, base: &Dim) -> Dim {
+        let kernel = e.kernel;
+        let size = self.dtype.size() as i64;
+        let packed_elems = self.k_at_once(kernel) * Dim::from(self.panels * self.nr());
+        let sum_elems = self.kept_rows(kernel) * Dim::from(self.kept_columns());
+        let lane_elems = Dim::from(self.n.len() as i64 * self.panels * self.nr());
+        let sums_at = base.clone() + aligned(&(packed_elems.clone() * Dim::from(size)));
+        let lanes_at = sums_at.clone() + aligned(&(sum_elems.clone() * Dim::from(size)));
+        let offsets_at = lanes_at.clone() + aligned(&(lane_elems.clone() * Dim::from(8)));
+        let end = offsets_at.clone() + aligned(&Dim::from(self.nr() * 8));
+        let t = Tile {
+            c: self,
+            packed: view(e, base, &packed_elems, self.elem()),
+            sums: view(e, &sums_at, &sum_elems, self.elem()),
+            lanes: view(e, &lanes_at, &lane_elems, "i64"),
+            offsets: view(e, &offsets_at, &Dim::from(self.nr()), "i64"),
+            stage: &kernel.stages[0],
+        };
+        t.write(e, tile);
+        end
+    }
+}
+
+/// A part of the scratch memory as a memref of `n` elements, from a byte on.
+fn view(e: &mut Emitter, at: &Dim, n: &Dim, ty: &str) -> String {
+    let (at, n) = (e.dim_index(at), e.dim_index(n));
+    let name = e.w.fresh();
+    e.w.line(format_args!("{name} = memref.view %scratch[{at}][{n}] : memref<?xi8> to memref<?x{ty}>"));
+    name
+}
+
+/// Positions of the first axis of `k` that make a block, if k is long.
+fn k_block(kernel: &Kernel, k: &[AxisId]) -> Option<i64> {
+    let rest = product(kernel, &k[1..]).as_const()?;
+    let whole = kernel.extent(k[0]).as_const().is_some_and(|first| first.saturating_mul(rest) <= K_WHOLE);
+    (!whole).then(|| (K_BLOCK / rest.max(1)).max(1))
+}
+
+/// The load behind any casts.
+fn uncast(kernel: &Kernel, mut id: ExprId) -> ExprId {
+    while let Scalar::Cast(_, inner) = kernel.expr(id) {
+        id = *inner;
+    }
+    id
+}
+
+/// The one load of `rows`, if it is unguarded and its last indices are exactly the axes `k`, in order and in full.
+fn flat_load(kernel: &Kernel, rows: ExprId, k: &[AxisId]) -> Option<ExprId> {
+    let id = uncast(kernel, rows);
+    let Scalar::Load { buffer, index, guard: None } = kernel.expr(id) else { return None };
+    let shape = &kernel.buffer(*buffer).ty.shape;
+    let lead = index.len().checked_sub(k.len())?;
+    let along = k.iter().enumerate().all(|(i, a)| {
+        *kernel.expr(index[lead + i]) == Scalar::Axis(*a) && shape[lead + i] == *kernel.extent(*a)
+    });
+    let elsewhere = index[..lead].iter().any(|e| k.iter().any(|a| depends(kernel, *e, *a)));
+    (along && !elsewhere).then_some(id)
+}
+
+/// One tile being written.
+struct Tile<'c> {
+    c: &'c Contract,
+    /// Packed panels of columns.
+    packed: String,
+    /// Results of a register block, or sums of the whole tile between blocks of k.
+    sums: String,
+    /// Positions of the tile's columns on each of their axes.
+    lanes: String,
+    /// Places in the column operand's memory of one panel's columns; -1 where the guard says zero.
+    offsets: String,
+    stage: &'c Stage,
+}
+
+/// The part of a tile that one pass does. All values are of type index.
+struct Pass {
+    /// First column of the tile, and how many columns there are in all.
+    first: Val,
+    n_total: Val,
+    panels: Val,
+    /// Rows of the tile.
+    rows: (Val, Val),
+    /// Positions on the first axis of k.
+    k: (Val, Val),
+    /// How many positions on k that are, over all its axes.
+    k_len: Val,
+}
+
+impl Tile<'_> {
+    fn write(&self, e: &mut Emitter, tile: &Val) {
+        let c = self.c;
+        let kernel = e.kernel;
+        let (groups, chunks) = (c.groups(kernel), c.chunks(kernel));
+        let zero = e.w.index(0);
+        let (n_total, m_total) = (e.dim_index(&product(kernel, &c.n)), e.dim_index(&product(kernel, &c.m)));
+        let mut left = tile.clone();
+        let mut rows = (zero.clone(), m_total.clone());
+        if let Some(chunk) = c.row_chunk {
+            let n = e.dim_index(&chunks);
+            let at = e.w.bin("arith.remui", &left, &n);
+            left = e.w.bin("arith.divui", &left, &n);
+            let chunk = e.w.index(chunk);
+            let lo = e.w.bin("arith.muli", &at, &chunk);
+            let hi = e.w.bin("arith.addi", &lo, &chunk);
+            let hi = e.w.bin("arith.minui", &hi, &m_total);
+            rows = (lo, hi);
+        }
+        let n_groups = e.dim_index(&groups);
+        let group = e.w.bin("arith.remui", &left, &n_groups);
+        let batch = e.w.bin("arith.divui", &left, &n_groups);
+        e.set_axes_from_linear(&c.batch, &batch);
+
+        let width = e.w.index(c.panels * c.nr());
+        let first = e.w.bin("arith.muli", &group, &width);
+        let left = e.w.bin("arith.subi", &n_total, &first);
+        let nr = e.w.index(c.nr());
+        let panels = e.w.bin("arith.ceildivui", &left, &nr);
+        let most = e.w.index(c.panels);
+        let panels = e.w.bin("arith.minui", &panels, &most);
+        let k_end = e.dim_index(&kernel.extent(c.k[0]).clone());
+        let k_rest = e.dim_index(&product(kernel, &c.k[1..]));
+        self.place_lanes(e, &first, &n_total, &panels);
+        let pass = |e: &mut Emitter, k: (Val, Val)| {
+            let len = e.w.bin("arith.subi", &k.1, &k.0);
+            let k_len = e.w.bin("arith.muli", &len, &k_rest);
+            let (first, n_total, panels) = (first.clone(), n_total.clone(), panels.clone());
+            Pass { first, n_total, panels, rows: rows.clone(), k, k_len }
+        };
+        let Some(block) = c.k_block else {
+            let pass = pass(e, (zero, k_end));
+            self.pack(e, &pass);
+            self.over_blocks(e, &pass, &|e, m0, p| {
+                self.multiply(e, &pass, m0, p);
+                self.finish_block(e, &pass, m0, p);
+            });
+            return;
+        };
+        self.clear_sums(e, &rows);
+        e.for_loop((&zero, &k_end), block, &[], |e, k0, _| {
+            let size = e.w.index(block);
+            let k1 = e.w.bin("arith.addi", &k0, &size);
+            let k1 = e.w.bin("arith.minui", &k1, &k_end);
+            let pass = pass(e, (k0, k1));
+            self.pack(e, &pass);
+            self.over_blocks(e, &pass, &|e, m0, p| self.multiply(e, &pass, m0, p));
+            vec![]
+        });
+        let pass = pass(e, (zero, k_end));
+        self.finish_tile(e, &pass);
+    }
+
+    /// Every register block of a pass: its first row and its panel.
+    fn over_blocks(&self, e: &mut Emitter, pass: &Pass, body: &dyn Fn(&mut Emitter, &Val, &Val)) {
+        let zero = e.w.index(0);
+        e.for_loop((&pass.rows.0, &pass.rows.1), self.c.mr, &[], |e, m0, _| {
+            e.for_loop((&zero, &pass.panels), 1, &[], |e, p, _| {
+                body(e, &m0, &p);
+                vec![]
+            });
+            vec![]
+        });
+    }
+
+    /// The first column of a panel.
+    fn column(&self, e: &mut Emitter, pass: &Pass, p: &Val) -> Val {
+        let nr = e.w.index(self.c.nr());
+        let offset = e.w.bin("arith.muli", p, &nr);
+        e.w.bin("arith.addi", &pass.first, &offset)
+    }
+
+    /// Where the sums of a register block are kept.
+    fn sums_at(&self, e: &mut Emitter, pass: &Pass, m: &Val, p: &Val) -> Val {
+        if self.c.k_block.is_none() {
+            return e.w.index(0);
+        }
+        let columns = e.w.index(self.c.kept_columns());
+        let row = e.w.bin("arith.subi", m, &pass.rows.0);
+        let row = e.w.bin("arith.muli", &row, &columns);
+        let nr = e.w.index(self.c.nr());
+        let panel = e.w.bin("arith.muli", p, &nr);
+        e.w.bin("arith.addi", &row, &panel)
+    }
+
+    fn clear_sums(&self, e: &mut Emitter, rows: &(Val, Val)) {
+        let c = self.c;
+        // Rows are rounded up to whole register blocks: the last one is written in full.
+        let n = e.w.bin("arith.subi", &rows.1, &rows.0);
+        let mr = e.w.index(c.mr);
+        let blocks = e.w.bin("arith.ceildivui", &n, &mr);
+        let n = e.w.bin("arith.muli", &blocks, &mr);
+        let columns = e.w.index(c.kept_columns());
+        let n = e.w.bin("arith.muli", &n, &columns);
+        let zero = e.w.index(0);
+        let none = e.w.fresh();
+        e.w.line(format_args!("{none} = arith.constant {} : {}", c.zero(), c.elem()));
+        e.for_loop((&zero, &n), 1, &[], |e, i, _| {
+            e.w.line(format_args!("memref.store {none}, {}[{i}] : memref<?x{}>", self.sums, c.elem()));
+            vec![]
+        });
+    }
+
+    /// The number of the present position on the k axes within a pass, as index.
+    fn k_position(&self, e: &mut Emitter, pass: &Pass) -> Val {
+        let first = e.axis(self.c.k[0]);
+        let first = e.w.index_cast(&first, Ty::Index);
+        let mut at = e.w.bin("arith.subi", &first, &pass.k.0);
+        for axis in &self.c.k[1..] {
+            let n = e.dim_index(&e.kernel.extent(*axis).clone());
+            let here = e.axis(*axis);
+            let here = e.w.index_cast(&here, Ty::Index);
+            at = e.w.bin("arith.muli", &at, &n);
+            at = e.w.bin("arith.addi", &at, &here);
+        }
+        at
+    }
+
+    /// Nested loops over k axes, in the order given; the first axis of k does the positions of the pass.
+    fn over_k(&self, e: &mut Emitter, pass: &Pass, axes: &[AxisId], body: &mut dyn FnMut(&mut Emitter)) {
+        let Some((axis, rest)) = axes.split_first() else { return body(e) };
+        let range = self.k_range(e, pass, *axis);
+        e.for_loop((&range.0, &range.1), 1, &[], |e, at, _| {
+            e.enter(*axis, &at);
+            self.over_k(e, pass, rest, body);
+            vec![]
+        });
+    }
+
+    fn k_range(&self, e: &mut Emitter, pass: &Pass, axis: AxisId) -> (Val, Val) {
+        if axis == self.c.k[0] {
+            return pass.k.clone();
+        }
+        (e.w.index(0), e.dim_index(&e.kernel.extent(axis).clone()))
+    }
+}
