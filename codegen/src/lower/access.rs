@@ -10,6 +10,8 @@ pub enum Stride {
     Zero,
     /// Neighbours are adjacent.
     One,
+    /// Neighbours are a few elements apart: a vector of them lies in a few vectors of memory.
+    Few,
     Other,
 }
 
@@ -23,6 +25,7 @@ pub fn stride_of(kernel: &Kernel, load: &Scalar, axis: AxisId) -> Stride {
     match coefficient(kernel, *last, axis) {
         Some(0) => Stride::Zero,
         Some(1) => Stride::One,
+        Some(2..=4) => Stride::Few,
         _ => Stride::Other,
     }
 }

@@ -4,6 +4,7 @@
 //! nests; schedules for special kernel classes are asked first (see `crate::schedule`).
 
 mod access;
+mod bounds;
 mod collapse;
 mod contract;
 mod emitter;

@@ -3,6 +3,7 @@
 //! Vectors come from LLVM's loop vectoriser: innermost loops are written so that it can.
 
 use super::access::{self, Stride, stride_of};
+use super::bounds::Bounds;
 use super::emitter::Emitter;
 use super::repr::register;
 use super::writer::{F32, F64, Ty, Val};
@@ -11,6 +12,9 @@ use tcc_ir::{DType, Dim};
 
 /// Elements of the last axis that a reduction keeps accumulators for at once.
 const BLOCK: i64 = 64;
+
+/// An innermost reduction up to this long counts as a window's.
+const WINDOW: i64 = 16;
 
 impl Emitter<'_> {
     /// A loop whose body works on the emitter. What is computed inside isn't known after it.
@@ -112,27 +116,34 @@ impl Emitter<'_> {
             })
             .collect();
         let (first, n) = self.range(last);
+        let bounds = Bounds::of(self.kernel, stage, last);
         self.for_loop((&first, &n), BLOCK, &[], |e, start, _| {
-            let left = e.w.bin("arith.subi", &n, &start);
             let block = e.w.index(BLOCK);
-            let len = e.w.bin("arith.minsi", &left, &block);
-            let each = |e: &mut Self, body: &mut dyn FnMut(&mut Self, &Val)| {
-                let zero = e.w.index(0);
-                e.for_loop((&zero, &len), 1, &[], |e, j, _| {
-                    let at = e.w.bin("arith.addi", &start, &j);
+            let end = e.w.bin("arith.addi", &start, &block);
+            let end = e.w.bin("arith.minsi", &end, &n);
+            let each = |e: &mut Self, (lo, hi): (&Val, &Val), body: &mut dyn FnMut(&mut Self, &Val)| {
+                e.for_loop((lo, hi), 1, &[], |e, at, _| {
+                    let j = e.w.bin("arith.subi", &at, &start);
                     e.enter(last, &at);
                     body(e, &j);
                     vec![]
                 });
             };
-            each(e, &mut |e, j| {
+            let whole = (&start, &end);
+            each(e, whole, &mut |e, j| {
                 for (acc, (name, ty)) in stage.accs.iter().zip(&arrays) {
                     let init = e.identity(acc).remove(0);
                     e.w.line(format_args!("memref.store {init}, {name}[{j}] : memref<{BLOCK}x{ty}>"));
                 }
             });
             e.over_axes(&stage.reduce, &[], &mut |e, _| {
-                each(e, &mut |e, j| {
+                let inside = bounds.as_ref().map(|b| b.range(e, stage, whole));
+                let inside = inside.as_ref().map_or(whole, |(lo, hi)| (lo, hi));
+                each(e, inside, &mut |e, j| {
+                    if let Some(bounds) = &bounds {
+                        let holds = e.w.int(super::writer::I1, 1);
+                        e.known.insert(bounds.guard, holds);
+                    }
                     let running: Vec<Val> = e.load_block(&arrays, j);
                     let next = e.update(stage, &running);
                     for (v, (name, ty)) in next.iter().zip(&arrays) {
@@ -141,7 +152,7 @@ impl Emitter<'_> {
                 });
                 vec![]
             });
-            each(e, &mut |e, j| {
+            each(e, whole, &mut |e, j| {
                 e.accs = e.load_block(&arrays, j);
                 e.accs = e.visible(stage, &e.accs.clone());
                 e.stores(stage);
@@ -158,7 +169,7 @@ impl Emitter<'_> {
     }
 
     /// Whether the last parallel axis should run inside the reductions: memory is contiguous along it, and nothing
-    /// is read at a stride along it.
+    /// is read at a stride along it. Of a window that moves by a few elements there is nothing better to run along.
     fn wants_block(&self, stage: &Stage, last: Option<AxisId>) -> bool {
         let Some(last) = last.filter(|_| !stage.reduce.is_empty()) else { return false };
         if stage.accs.is_empty()
@@ -168,7 +179,12 @@ impl Emitter<'_> {
             return false;
         }
         let strides: Vec<Stride> = self.loads_of(stage).map(|e| stride_of(self.kernel, e, last)).collect();
-        strides.contains(&Stride::One) && !strides.contains(&Stride::Other)
+        let narrow = stage
+            .reduce
+            .last()
+            .is_some_and(|a| self.kernel.extent(*a).as_const().is_some_and(|n| n <= WINDOW));
+        let along = |s: &Stride| *s == Stride::One || *s == Stride::Few && narrow;
+        strides.iter().any(along) && strides.iter().all(|s| along(s) || *s == Stride::Zero)
     }
 
     /// The loads that the accumulators' values use.

@@ -3,7 +3,6 @@
 use super::{Pass, Tile, uncast};
 use crate::lower::access::{Stride, coefficient, depends, stride_of};
 use crate::lower::emitter::Emitter;
-use crate::lower::repr;
 use crate::lower::scalar::INDEX;
 use crate::lower::writer::{I1, Ty, Val};
 use indexmap::IndexSet;
@@ -48,7 +47,7 @@ impl Tile<'_> {
         if c.n.len() == 1 && guard.is_none() {
             return match stride_of(kernel, kernel.expr(load), c.n[0]) {
                 Stride::Other => Source::Strided,
-                Stride::One | Stride::Zero => Source::Rows,
+                Stride::One | Stride::Few | Stride::Zero => Source::Rows,
             };
         }
         let only_moves = |a: &AxisId| {

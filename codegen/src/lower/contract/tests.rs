@@ -47,6 +47,10 @@ fn matrix_products_of_odd_sizes_agree() {
             check(matmul(dtype), dtype, &[&[m, k], &[k, n]]);
         }
     }
+    // Sums wait in memory between blocks of k.
+    for (m, k, n) in [(7, 513, 9), (40, 700, 300)] {
+        check(matmul(DType::F32), DType::F32, &[&[m, k], &[k, n]]);
+    }
     for (m, k, n) in [(0, 4, 8), (6, 0, 16), (6, 4, 0)] {
         check(matmul(DType::F32), DType::F32, &[&[m, k], &[k, n]]);
     }
@@ -79,7 +83,7 @@ fn symbolic_products_agree() {
     let types =
         [Type::tensor(DType::F32, [dim("m"), dim("k")]), Type::tensor(DType::F32, [dim("k"), dim("n")])];
     let k = kernel_of(matmul(DType::F32), &types);
-    for (m, kk, n) in [(1usize, 1usize, 1usize), (7, 19, 33), (6, 0, 5), (0, 3, 3), (100, 64, 16)] {
+    for (m, kk, n) in [(1usize, 1usize, 1usize), (7, 19, 33), (6, 0, 5), (0, 3, 3), (100, 64, 16), (9, 600, 40)] {
         let env = move |s: &Symbol| {
             Some(match &*s.name {
                 "m" => m,
@@ -117,6 +121,9 @@ fn convolutions_agree() {
     check(conv([1, 1], [1, 1], [1, 1], [1, 1], 4), f, &[&[1, 8, 6, 6], &[24, 2, 3, 3]]);
     check(conv([1, 2], [1, 1], [1, 1], [1, 1], 6), f, &[&[2, 6, 9, 70], &[6, 1, 3, 3]]);
     check(conv([1, 1], [1, 1], [-1, 0], [0, -1], 1), f, &[&[1, 2, 6, 6], &[4, 2, 3, 3]]);
+    check(conv([1, 1], [1, 1], [1, 1], [1, 1], 1), f, &[&[1, 70, 5, 6], &[13, 70, 3, 3]]);
+    check(conv([2, 2], [1, 1], [0, 1], [1, 0], 1), DType::I32, &[&[1, 60, 9, 8], &[5, 60, 3, 3]]);
+    check(conv([1, 1], [1, 1], [1, 1], [1, 1], 1), f, &[&[1, 1, 9, 20], &[4, 1, 3, 3]]);
 }
 
 #[test]

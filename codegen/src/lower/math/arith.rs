@@ -50,12 +50,6 @@ impl<'a, 'k> Arith<'a, 'k> {
         self.e.w.float(ty, v)
     }
 
-    /// A float constant that the widths differ in.
-    pub fn c2(&mut self, f32: f64, f64: f64) -> Val {
-        let v = self.pick(f32, f64);
-        self.c(v)
-    }
-
     /// An integer constant of the float's width.
     pub fn i(&mut self, v: i64) -> Val {
         let int = self.int;

@@ -192,3 +192,41 @@ fn contractions_of_odd_sizes_agree() {
         );
     }
 }
+
+/// Pooling with padding as guarded loads: windows of every step, over widths around a block's.
+#[test]
+fn padded_windows_agree() {
+    for (width, step, reach) in [(7usize, 1i64, 1i64), (64, 1, 1), (65, 2, 1), (130, 3, 2), (131, 5, 1), (1, 2, 1)] {
+        for op in [AccOp::Sum, AccOp::Max] {
+            let (height, k) = (5usize, 3i64);
+            let out = (width as i64 + 2 - reach * (k - 1) - 1).div_euclid(step) + 1;
+            let out = out.max(0);
+            let mut b = Builder::new("window");
+            let x = b.input(&ty(&[height, width]));
+            let y = b.output(&TensorType::new(DType::F32, [height as i64, out]));
+            let axes = b.axes(&[Dim::from(height), Dim::from(out)]);
+            let reduce = b.axes(&[Dim::from(k), Dim::from(k)]);
+            let (at, inside) = (b.all(&axes), b.all(&reduce));
+            let one = b.int(1);
+            let row = b.add(at[0], inside[0]);
+            let row = b.sub(row, one);
+            let (by, dilation) = (b.int(step), b.int(reach));
+            let base = b.mul(at[1], by);
+            let offset = b.mul(inside[1], dilation);
+            let column = b.add(base, offset);
+            let column = b.sub(column, one);
+            let guards = [b.in_range(row, &Dim::from(height)), b.in_range(column, &Dim::from(width))];
+            let guard = b.all_of(guards).expect("a guard");
+            let raw = b.load_if(x, vec![row, column], Some(guard));
+            let value = if op == AccOp::Max {
+                let lowest = b.float(DType::F32, f64::NEG_INFINITY);
+                b.select(guard, raw, lowest)
+            } else {
+                raw
+            };
+            let acc = Acc { op, value, dtype: DType::F32 };
+            b.reduce_stage((axes, reduce), acc, (y, at), |_, acc| acc);
+            agree(&b.finish(), &no_symbols, &[ramp(DType::F32, &[height, width], 0.5)], 1e-5);
+        }
+    }
+}
