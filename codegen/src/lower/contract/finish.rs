@@ -12,9 +12,10 @@ use tcc_ir::kernel::{AxisId, BufferId, ExprId, Kernel, Scalar, Stage};
 /// in order, over dims of just their extents; and nothing else depends on them. The position of column number `j`
 /// is then that of `(0, ..., 0, j)`.
 pub fn sees_flat(kernel: &Kernel, stage: &Stage, n: &[AxisId]) -> bool {
-    n.len() == 1 || stage.stores.iter().all(|store| {
-        flat_index(kernel, store.buffer, &store.index, n) && flat_value(kernel, store.value, n)
-    })
+    n.len() == 1
+        || stage.stores.iter().all(|store| {
+            flat_index(kernel, store.buffer, &store.index, n) && flat_value(kernel, store.value, n)
+        })
 }
 
 fn flat_value(kernel: &Kernel, id: ExprId, n: &[AxisId]) -> bool {

@@ -398,7 +398,11 @@ impl Tile<'_> {
 /// Where a vector of columns is in memory, before the run's step.
 enum Places {
     Adjacent(Val),
-    Scattered { at: String, mask: String, ty: String },
+    Scattered {
+        at: String,
+        mask: String,
+        ty: String,
+    },
     /// As the table says.
     Unknown,
 }

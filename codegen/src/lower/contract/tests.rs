@@ -83,7 +83,9 @@ fn symbolic_products_agree() {
     let types =
         [Type::tensor(DType::F32, [dim("m"), dim("k")]), Type::tensor(DType::F32, [dim("k"), dim("n")])];
     let k = kernel_of(matmul(DType::F32), &types);
-    for (m, kk, n) in [(1usize, 1usize, 1usize), (7, 19, 33), (6, 0, 5), (0, 3, 3), (100, 64, 16), (9, 600, 40)] {
+    for (m, kk, n) in
+        [(1usize, 1usize, 1usize), (7, 19, 33), (6, 0, 5), (0, 3, 3), (100, 64, 16), (9, 600, 40)]
+    {
         let env = move |s: &Symbol| {
             Some(match &*s.name {
                 "m" => m,
