@@ -7,11 +7,13 @@ use std::process::Command;
 type Probe = fn(&Path) -> bool;
 
 /// Every known word with its probe. A word that is not here is an error in the test that uses it.
-const PROBES: [(&str, Probe); 5] = [
+const PROBES: [(&str, Probe); 7] = [
     ("cpu", |_| true),
     ("ptx", |tcc| has_target(tcc, "ptx")),
     ("spirv", |tcc| has_target(tcc, "spirv")),
     ("spirv-val", |_| Command::new("spirv-val").arg("--version").output().is_ok_and(|o| o.status.success())),
+    ("ptx-sm90", |tcc| has_target(tcc, "ptx-sm90")),
+    ("vulkan", |_| has_vulkan_driver()),
     ("gpu-cuda", |_| Path::new("/dev/nvidiactl").exists()),
 ];
 
@@ -49,4 +51,11 @@ fn has_target(tcc: &Path, target: &str) -> bool {
         let text = String::from_utf8_lossy(&output.stdout);
         output.status.success() && text.lines().any(|line| line.split_whitespace().next() == Some(target))
     })
+}
+
+/// Whether a Vulkan driver is installed; Mesa's for CPUs will do. Whether tcc can use it is what tests find out.
+fn has_vulkan_driver() -> bool {
+    ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"]
+        .iter()
+        .any(|folder| std::fs::read_dir(folder).is_ok_and(|mut drivers| drivers.next().is_some()))
 }

@@ -18,8 +18,11 @@ config.test_exec_root = os.path.join(root, "../../target/tmp/llvm-lit")
 config.substitutions += [("%FileCheck", filecheck), ("%fails", os.path.join(root, "fails")), ("%tcc", tcc)]
 config.available_features.add("cpu")
 targets = os.popen(f"{tcc} targets 2>/dev/null").read().splitlines()
+drivers = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"]
 for word, met in [("ptx", any(t.split()[:1] == ["ptx"] for t in targets)),
                   ("spirv", any(t.split()[:1] == ["spirv"] for t in targets)),
+                  ("ptx-sm90", any(t.split()[:1] == ["ptx-sm90"] for t in targets)),
+                  ("vulkan", any(os.path.isdir(d) and os.listdir(d) for d in drivers)),
                   ("spirv-val", shutil.which("spirv-val")), ("gpu-cuda", os.path.exists("/dev/nvidiactl"))]:
     if met:
         config.available_features.add(word)
