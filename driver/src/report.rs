@@ -43,12 +43,18 @@ pub fn evaluation(failure: &Failure) -> Diagnostic {
 pub fn codegen(error: &tcc_codegen::Error) -> Diagnostic {
     let code = match error {
         tcc_codegen::Error::UnknownTarget { .. } => Code::UnknownTarget,
-        tcc_codegen::Error::TargetUnavailable { .. } | tcc_codegen::Error::NoPackages { .. } => {
-            Code::TargetUnsupported
-        }
+        tcc_codegen::Error::TargetUnavailable { .. }
+        | tcc_codegen::Error::NoPackages { .. }
+        | tcc_codegen::Error::OutsideRoutines { .. } => Code::TargetUnsupported,
         _ => Code::CodegenFailed,
     };
-    Diagnostic::error(code, error.to_string())
+    let found = Diagnostic::error(code, error.to_string());
+    match error {
+        tcc_codegen::Error::OutsideRoutines { .. } => {
+            found.help("the target has no instructions for them: choose one that has, or a model in smaller types")
+        }
+        _ => found,
+    }
 }
 
 /// The findings with the file that they are about as the outermost place.

@@ -214,7 +214,7 @@ impl Entry<'_> {
         }
         arguments.push(self.w.constant(0, "i64"));
         arguments.push(tiles.value(&mut self.w));
-        let scratch = Offset::Const(self.interface.scratch_offset as i64);
+        let scratch = Offset::Const(self.interface.scratch_offset.map_or(0, |offset| offset as i64));
         arguments.push(self.w.offset("%arena", &scratch));
         types.extend(["i64", "i64", "!llvm.ptr"]);
         let (name, arguments, types) = (&function.name, arguments.join(", "), types.join(", "));
@@ -284,7 +284,8 @@ impl Entry<'_> {
         for dim in &self.manifest.values[value.index()].dims {
             let dim = self.extent(*dim);
             product = match (&product, &dim) {
-                (Number::Const(a), Number::Const(b)) => Number::Const(a * b),
+                // A later 0 makes the tensor empty, however large the others are.
+                (Number::Const(a), Number::Const(b)) => Number::Const(a.saturating_mul(*b)),
                 (Number::Const(1), _) => dim,
                 _ => {
                     let (a, b) = (product.value(&mut self.w), dim.value(&mut self.w));

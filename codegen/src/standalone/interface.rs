@@ -5,6 +5,7 @@ use tcc_runtime::package::{DType, Form, Io, Manifest, Step, Storage, SymbolId, S
 use super::names::{fields, identifier};
 use super::range::{Range, always};
 use crate::program::expr_text;
+use crate::target::Target;
 
 /// The interface of a model that is an object of its own.
 #[derive(Clone, Debug)]
@@ -19,8 +20,8 @@ pub struct Interface {
     pub outputs: Vec<Port>,
     /// Conditions that the model needs, beside what is added to their status code.
     pub checks: Vec<(usize, String)>,
-    /// Bytes of the arena that values take; scratch memory of kernels follows.
-    pub scratch_offset: u64,
+    /// Where the scratch memory of kernels begins in the arena, if any takes some.
+    pub scratch_offset: Option<u64>,
     pub arena_bytes: u64,
 }
 
@@ -50,7 +51,7 @@ impl Interface {
     pub const ARENA_ALIGN: u64 = 64;
 
     /// The interface of a manifest that needs no runtime. None where a size doesn't fit in 64 bits.
-    pub fn of(manifest: &Manifest, ranges: &[Option<Range>], name: &str, target: &str) -> Option<Interface> {
+    pub fn of(manifest: &Manifest, ranges: &[Option<Range>], name: &str, target: &Target) -> Option<Interface> {
         let symbols = manifest.symbols.iter().enumerate();
         let chosen: Vec<usize> = symbols
             .filter(|(_, symbol)| matches!(symbol.source, SymbolSource::InputDim { .. }))
@@ -84,12 +85,15 @@ impl Interface {
         Some(Interface {
             name: identifier(name),
             model: manifest.model.clone(),
-            target: target.to_string(),
+            target: match target.name == target.cpu {
+                true => target.name.clone(),
+                false => format!("{} ({})", target.name, target.cpu),
+            },
             sizes,
             inputs: manifest.inputs.iter().zip(port_fields).map(port).collect::<Option<_>>()?,
             outputs: manifest.outputs.iter().zip(output_fields).map(port).collect::<Option<_>>()?,
             checks: open_checks(manifest, ranges),
-            scratch_offset,
+            scratch_offset: (scratch > 0).then_some(scratch_offset),
             arena_bytes: if scratch == 0 {
                 manifest.arena_bytes
             } else {

@@ -71,7 +71,7 @@ pub fn compile(
     if let Some(found) = needs::runtime_needed(program, &ranges, target) {
         return Err(refuse(found));
     }
-    let interface = Interface::of(manifest, &ranges, name, &target.name)
+    let interface = Interface::of(manifest, &ranges, name, target)
         .ok_or_else(|| unsupported("a tensor is larger than memory can be".to_string()))?;
     let limit = if target.pointer_bits == 32 { i32::MAX as u64 } else { i64::MAX as u64 };
     if interface.arena_bytes > limit || program.weights.n_bytes() > MAX_WEIGHTS {

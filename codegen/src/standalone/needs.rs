@@ -15,7 +15,7 @@ const LISTED: usize = 20;
 pub fn runtime_needed(program: &Program, ranges: &[Option<Range>], target: &Target) -> Option<Diagnostic> {
     let manifest = &program.manifest;
     let unbounded = unbounded_sizes(program);
-    let mut findings = unbounded.clone();
+    let mut findings: Vec<String> = unbounded.iter().map(|(_, finding)| finding.clone()).collect();
     findings.extend(routines(manifest));
     findings.extend(values(manifest, !unbounded.is_empty()));
     if findings.is_empty() {
@@ -35,21 +35,25 @@ pub fn runtime_needed(program: &Program, ranges: &[Option<Range>], target: &Targ
     }
     let package =
         "a package (`-o`, without --emit) runs it: the runtime is a small C library, see docs/embedding.md";
-    let help = match unbounded.is_empty() {
-        true => package.to_string(),
-        false => format!("give each size a value or bounds, --dim NAME=4 or --dim NAME=1..8; or {package}"),
+    let help = match unbounded.first() {
+        None => package.to_string(),
+        Some((name, _)) => {
+            format!("give each size a value or bounds, as --dim {name}=4 or --dim {name}=1..8; or {package}")
+        }
     };
     Some(found.help(help))
 }
 
-/// Sizes of inputs without an upper bound: no memory can be planned for them.
-fn unbounded_sizes(program: &Program) -> Vec<String> {
+/// Sizes of inputs without an upper bound, for which no memory can be planned: the name, and the finding.
+fn unbounded_sizes(program: &Program) -> Vec<(String, String)> {
     let symbols = program.manifest.symbols.iter().zip(&program.bounds);
     symbols
         .filter_map(|(symbol, bounds)| match symbol.source {
             SymbolSource::InputDim { input, axis } if bounds.1.is_none() => {
                 let input = &program.manifest.inputs[input as usize].name;
-                Some(format!("size `{}` (input `{input}`, axis {axis}) has no upper bound", symbol.name))
+                let name = symbol.name.clone();
+                let finding = format!("size `{name}` (input `{input}`, axis {axis}) has no upper bound");
+                Some((name, finding))
             }
             _ => None,
         })

@@ -4,7 +4,7 @@
 // CHECK: = size `N` (input `x`, axis 0) has no upper bound
 // CHECK: routine `nonzero` of the runtime
 // CHECK: its size {{.*}} is only known during a run
-// CHECK: help: give each size a value or bounds, --dim NAME=4 or --dim NAME=1..8; or a package
+// CHECK: help: give each size a value or bounds, as --dim N=4 or --dim N=1..8; or a package
 graph @f(%x: f32[N]) {
   %y = non_zero %x
   return %y
