@@ -50,9 +50,9 @@ pub fn codegen(error: &tcc_codegen::Error) -> Diagnostic {
     };
     let found = Diagnostic::error(code, error.to_string());
     match error {
-        tcc_codegen::Error::OutsideRoutines { .. } => {
-            found.help("the target has no instructions for them: choose one that has, or a model in smaller types")
-        }
+        tcc_codegen::Error::OutsideRoutines { .. } => found.help(
+            "the target has no instructions for them: choose one that has, or a model in smaller types",
+        ),
         _ => found,
     }
 }

@@ -51,7 +51,12 @@ impl Interface {
     pub const ARENA_ALIGN: u64 = 64;
 
     /// The interface of a manifest that needs no runtime. None where a size doesn't fit in 64 bits.
-    pub fn of(manifest: &Manifest, ranges: &[Option<Range>], name: &str, target: &Target) -> Option<Interface> {
+    pub fn of(
+        manifest: &Manifest,
+        ranges: &[Option<Range>],
+        name: &str,
+        target: &Target,
+    ) -> Option<Interface> {
         let symbols = manifest.symbols.iter().enumerate();
         let chosen: Vec<usize> = symbols
             .filter(|(_, symbol)| matches!(symbol.source, SymbolSource::InputDim { .. }))
