@@ -247,7 +247,7 @@ impl Tile<'_> {
                     Places::Scattered { at: places, mask, ty } => {
                         self.gather_vector(e, load, (at, places, ty), mask, row);
                     }
-                    Places::Unknown => self.copy_lanes(e, load, at, row),
+                    Places::Unknown => self.copy_lanes(e, p, load, at, row),
                 };
                 let along_run = |e: &mut Emitter, places: &Places| {
                     e.for_loop((&range.0, &range.1), 1, &[], |e, at, _| {
@@ -257,6 +257,9 @@ impl Tile<'_> {
                         let row = self.packed_at(e, pass, p, &k);
                         let row = e.w.bin("arith.addi", &row, &from);
                         let moved = e.w.bin("arith.muli", &at, &step);
+                        if let Some(axis) = run {
+                            e.enter(axis, &at);
+                        }
                         value(e, &moved, &row, places);
                         vec![]
                     });
@@ -374,11 +377,14 @@ impl Tile<'_> {
         e.w.line(format_args!("vector.store {value}, {}[{row}] : memref<?x{ty}>, {vector}", self.packed));
     }
 
-    /// One column after another: the value may be computed from the element.
-    fn copy_lanes(&self, e: &mut Emitter, load: ExprId, moved: &Val, row: &Val) {
+    /// One column after another: the value may be computed from the element, and from the position.
+    fn copy_lanes(&self, e: &mut Emitter, p: &Val, load: ExprId, moved: &Val, row: &Val) {
         let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
         let (zero, nr) = (e.w.index(0), e.w.index(self.c.nr()));
+        let first = e.w.bin("arith.muli", p, &nr);
         e.for_loop((&zero, &nr), 1, &[], |e, j, _| {
+            let lane = e.w.bin("arith.addi", &first, &j);
+            self.enter_lane(e, &lane);
             let at = e.w.def(INDEX, format_args!("memref.load {}[{j}] : memref<?xi64>", self.offsets));
             let none = e.w.int(INDEX, 0);
             let inside = e.w.cmp("sge", &at, &none);
