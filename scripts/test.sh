@@ -3,5 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh
+# Without it the tests that need it say so and are left out.
+if TCC_PTXAS=$(scripts/ptxas.sh); then export TCC_PTXAS; fi
 cargo test --workspace "$@"
 tests/conformance/run.sh target/debug/tcc

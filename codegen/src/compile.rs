@@ -3,6 +3,7 @@
 use inkwell::OptimizationLevel;
 
 use crate::error::Error;
+use crate::gpu;
 use crate::image::Image;
 use crate::llvm::{self, LlvmContext};
 use crate::mlir::{Session, to_llvm_dialect};
@@ -23,6 +24,8 @@ pub enum Emit {
     Object,
     /// A flat position-independent image.
     Image,
+    /// A SPIR-V binary.
+    Spirv,
 }
 
 /// How hard LLVM optimises.
@@ -88,6 +91,8 @@ pub struct Artifacts {
     pub object: Option<Vec<u8>>,
     /// For [`Emit::Image`].
     pub image: Option<Image>,
+    /// For [`Emit::Spirv`].
+    pub spirv: Option<Vec<u8>>,
 }
 
 /// Compiles a module's text for a target in a session of its own.
@@ -123,6 +128,16 @@ pub(crate) fn compile_with(
 ) -> Result<Artifacts, Error> {
     let wants = |kind: Emit| options.emit.contains(&kind);
     let mut artifacts = Artifacts::default();
+    let lacks = |form, advice| Error::NoSuchForm { target: target.name.clone(), form, advice };
+    match (target.arch == Arch::Spirv, wants(Emit::Spirv)) {
+        (true, true) if options.emit == [Emit::Spirv] => {
+            artifacts.spirv = Some(gpu::serialise(session, text)?);
+            return Ok(artifacts);
+        }
+        (true, _) => return Err(lacks("LLVM IR, assembly or objects", "ask for SPIR-V")),
+        (false, true) => return Err(lacks("SPIR-V", "compile for `spirv`")),
+        (false, false) => {}
+    }
 
     let mut mlir = session.parse(text)?;
     mlir.run(&to_llvm_dialect(target.index_bits))?;
@@ -155,8 +170,7 @@ pub(crate) fn compile_with(
     }
     if wants(Emit::Object) || wants(Emit::Image) {
         if target.arch == Arch::Nvptx {
-            let message = "its code is PTX: ask for assembly".to_owned();
-            return Err(Error::TargetUnavailable { target: target.name.clone(), message });
+            return Err(lacks("objects", "its code is PTX: ask for assembly"));
         }
         let object = llvm::object(&module, &machine)?;
         llvm.check("generating an object")?;

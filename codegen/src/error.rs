@@ -34,8 +34,8 @@ pub enum Error {
     /// The module's text is not valid MLIR.
     #[error("MLIR text does not parse or verify:\n{}", lines(.0))]
     Parse(Vec<MlirMessage>),
-    /// A pass of the lowering pipeline failed, or left an operation that has no LLVM form.
-    #[error("MLIR does not lower to LLVM:\n{}", lines(.0))]
+    /// A pass of the lowering pipeline failed, or left an operation that has no form there.
+    #[error("MLIR does not lower:\n{}", lines(.0))]
     Lower(Vec<MlirMessage>),
     /// A pass pipeline's text is wrong.
     #[error("pass pipeline `{pipeline}` is not valid: {message}")]
@@ -77,6 +77,16 @@ pub enum Error {
     NoPackages {
         /// The target's name.
         target: String,
+    },
+    /// The target's code doesn't have the form that was asked for.
+    #[error("target `{target}` has no {form}: {advice}")]
+    NoSuchForm {
+        /// The target's name.
+        target: String,
+        /// What was asked for.
+        form: &'static str,
+        /// What may be asked for instead.
+        advice: &'static str,
     },
     /// Code needs routines that a kernel must not depend on (libm, compiler support, memset).
     #[error("code for {target} needs routines outside of it: {}", .symbols.join(", "))]

@@ -5,6 +5,7 @@
 
 pub mod compile;
 pub mod error;
+pub mod gpu;
 pub mod image;
 pub mod llvm;
 pub mod lower;

@@ -58,7 +58,7 @@ impl Machine {
             Arch::Riscv64 => (1, 32 * KIB, 256 * KIB, 2 * MIB, 4, 1.5e9, 10.0e9),
             Arch::Wasm32 => (2, 32 * KIB, 256 * KIB, 4 * MIB, 1, 2.5e9, 10.0e9),
             // A multiprocessor counts as a core of 64 units.
-            Arch::Nvptx => (64, 192 * KIB, 40 * MIB, 40 * MIB, 108, 1.4e9, 1.5e12),
+            Arch::Nvptx | Arch::Spirv => (64, 192 * KIB, 40 * MIB, 40 * MIB, 108, 1.4e9, 1.5e12),
             Arch::Thumb => (1, 16 * KIB, 16 * KIB, 16 * KIB, 1, 0.15e9, 0.3e9),
         };
         Self {

@@ -3,7 +3,7 @@
 
 use tcc_codegen::compile::OptLevel;
 use tcc_codegen::mlir::{Buffer, Function, Session, module_text};
-use tcc_codegen::target::{Arch, Capabilities};
+use tcc_codegen::target::Capabilities;
 use tcc_codegen::{Emit, Error, Options, Target, compile_in};
 
 /// An operation on `%x` that gives `%y`, with the types of both, and what has to be true of a target to do it inline.
@@ -49,7 +49,7 @@ fn targets_do_inline_what_they_promise_and_nothing_else() {
     let session = Session::new();
     for name in Target::names() {
         let target = Target::named(name).unwrap();
-        if target.arch == Arch::Nvptx {
+        if target.is_gpu() {
             continue;
         }
         for operation in OPERATIONS {

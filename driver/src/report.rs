@@ -45,6 +45,7 @@ pub fn codegen(error: &tcc_codegen::Error) -> Diagnostic {
         tcc_codegen::Error::UnknownTarget { .. } => Code::UnknownTarget,
         tcc_codegen::Error::TargetUnavailable { .. }
         | tcc_codegen::Error::NoPackages { .. }
+        | tcc_codegen::Error::NoSuchForm { .. }
         | tcc_codegen::Error::OutsideRoutines { .. } => Code::TargetUnsupported,
         _ => Code::CodegenFailed,
     };

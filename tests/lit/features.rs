@@ -7,13 +7,15 @@ use std::process::Command;
 type Probe = fn(&Path) -> bool;
 
 /// Every known word with its probe. A word that is not here is an error in the test that uses it.
-const PROBES: [(&str, Probe); 7] = [
+const PROBES: [(&str, Probe); 8] = [
     ("cpu", |_| true),
     ("ptx", |tcc| has_target(tcc, "ptx")),
     ("spirv", |tcc| has_target(tcc, "spirv")),
     ("spirv-val", |_| Command::new("spirv-val").arg("--version").output().is_ok_and(|o| o.status.success())),
     ("ptx-sm90", |tcc| has_target(tcc, "ptx-sm90")),
     ("vulkan", |_| has_vulkan_driver()),
+    // Nvidia's assembler; `scripts/ptxas.sh` fetches it.
+    ("ptxas", |_| std::env::var_os("TCC_PTXAS").is_some()),
     ("gpu-cuda", |_| Path::new("/dev/nvidiactl").exists()),
 ];
 

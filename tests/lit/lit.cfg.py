@@ -23,6 +23,9 @@ for word, met in [("ptx", any(t.split()[:1] == ["ptx"] for t in targets)),
                   ("spirv", any(t.split()[:1] == ["spirv"] for t in targets)),
                   ("ptx-sm90", any(t.split()[:1] == ["ptx-sm90"] for t in targets)),
                   ("vulkan", any(os.path.isdir(d) and os.listdir(d) for d in drivers)),
-                  ("spirv-val", shutil.which("spirv-val")), ("gpu-cuda", os.path.exists("/dev/nvidiactl"))]:
+                  ("spirv-val", shutil.which("spirv-val")), ("ptxas", os.environ.get("TCC_PTXAS")),
+                  ("gpu-cuda", os.path.exists("/dev/nvidiactl"))]:
     if met:
         config.available_features.add(word)
+if os.environ.get("TCC_PTXAS"):
+    config.environment["TCC_PTXAS"] = os.environ["TCC_PTXAS"]

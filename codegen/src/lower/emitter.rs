@@ -2,8 +2,10 @@
 
 use super::repr;
 use super::scalar::INDEX;
+use super::space::Space;
 use super::writer::{Ty, Val, Writer};
-use crate::target::Target;
+use crate::mlir::Buffer;
+use crate::target::{Arch, Target};
 use indexmap::{IndexMap, IndexSet};
 use tcc_ir::kernel::{AxisId, BufferId, BufferKind, ExprId, Kernel, Stage};
 use tcc_ir::{DType, Dim};
@@ -14,8 +16,8 @@ pub struct Emitter<'a> {
     pub w: Writer,
     /// Sizes that aren't constants, in the order of the kernel's dim arguments.
     dims: IndexSet<Dim>,
-    /// Name of the memref behind each buffer.
-    memory: Vec<String>,
+    /// The memref behind each buffer.
+    memory: Vec<Memory>,
     /// Present positions on axes.
     axes: IndexMap<AxisId, Val>,
     /// An axis of which a tile does only the positions `lo..hi`.
@@ -31,19 +33,26 @@ pub struct Emitter<'a> {
     tables: IndexMap<(Ty, &'static [u64]), String>,
 }
 
+/// A memref that bodies use: its name and its type.
+#[derive(Clone, Default, Debug)]
+pub struct Memory {
+    pub name: String,
+    pub ty: String,
+}
+
 /// Alignment of temporaries in scratch memory.
 const ALIGN: i64 = 64;
 
 impl<'a> Emitter<'a> {
-    /// Starts a body. Buffers that are operands are `%b0`, `%b1`... in the order inputs, outputs; temporaries get
-    /// their place in scratch memory. Also gives the bytes of scratch that they take.
-    pub fn new(kernel: &'a Kernel, target: &'a Target) -> (Self, Dim) {
+    /// Starts a body. Buffers that are operands are `%b0`, `%b1`... in the order inputs, outputs; temporaries have no
+    /// place yet.
+    pub fn new(kernel: &'a Kernel, target: &'a Target) -> Self {
         let mut e = Emitter {
             kernel,
             target,
             w: Writer::default(),
             dims: IndexSet::new(),
-            memory: vec![String::new(); kernel.buffers.len()],
+            memory: vec![Memory::default(); kernel.buffers.len()],
             axes: IndexMap::new(),
             stretch: None,
             known: IndexMap::new(),
@@ -53,23 +62,36 @@ impl<'a> Emitter<'a> {
             arrays: Vec::new(),
             tables: IndexMap::new(),
         };
+        e.w.carries_in_memory = Some(target.arch).filter(|arch| *arch == Arch::Spirv);
         for (i, id) in operands(kernel).enumerate() {
-            e.memory[id.0 as usize] = format!("%b{i}");
+            let elem = e.element(id);
+            e.place(id, Memory { name: format!("%b{i}"), ty: Space::Buffer.memref(target.arch, None, elem) });
         }
+        e
+    }
+
+    /// Says where a buffer is.
+    pub fn place(&mut self, buffer: BufferId, memory: Memory) {
+        self.memory[buffer.0 as usize] = memory;
+    }
+
+    /// Gives temporaries their place in scratch memory. Returns the bytes that they take.
+    pub fn temps_in_scratch(&mut self) -> Dim {
         let mut used = Dim::from(0);
-        for (id, buffer) in kernel.buffers_of(BufferKind::Temp) {
-            let (at, n) = (e.dim(&used), e.dim(&buffer.ty.n_elements()));
-            let elem = repr::memory(buffer.ty.dtype, &target.can);
-            let at = e.w.index_cast(&at, Ty::Index);
-            let n = e.w.index_cast(&n, Ty::Index);
-            let name = format!("%t{}", id.0);
-            e.w.line(format_args!(
-                "{name} = memref.view %scratch[{at}][{n}] : memref<?xi8> to memref<?x{elem}>"
+        for (id, buffer) in self.kernel.buffers_of(BufferKind::Temp) {
+            let (at, n) = (self.dim(&used), self.dim(&buffer.ty.n_elements()));
+            let elem = self.element(id);
+            let at = self.w.index_cast(&at, Ty::Index);
+            let n = self.w.index_cast(&n, Ty::Index);
+            let memory = Memory { name: format!("%t{}", id.0), ty: format!("memref<?x{elem}>") };
+            self.w.line(format_args!(
+                "{} = memref.view %scratch[{at}][{n}] : memref<?xi8> to {}",
+                memory.name, memory.ty
             ));
-            e.memory[id.0 as usize] = name;
+            self.place(id, memory);
             used = used + aligned(&buffer.ty.n_bytes());
         }
-        (e, used)
+        used
     }
 
     /// The finished body and its dims.
@@ -79,26 +101,26 @@ impl<'a> Emitter<'a> {
             head.line(format_args!("%dim{i} = arith.index_cast %d{i} : index to {INDEX}"));
         }
         for (name, ty, n) in &self.arrays {
-            head.line(format_args!("{name} = memref.alloca() : memref<{n}x{ty}>"));
+            head.line(format_args!("{name} = memref.alloca() : {}", self.array_type(*ty, *n)));
         }
         for ((ty, words), name) in &self.tables {
             for (i, word) in words.iter().enumerate() {
                 head.line(format_args!("{name}.at{i} = arith.constant {i} : index"));
                 head.line(format_args!("{name}.word{i} = arith.constant {word} : {ty}"));
-                head.line(format_args!(
-                    "memref.store {name}.word{i}, {name}[{name}.at{i}] : memref<{}x{ty}>",
-                    words.len()
-                ));
+                let array = self.array_type(*ty, words.len() as i64);
+                head.line(format_args!("memref.store {name}.word{i}, {name}[{name}.at{i}] : {array}"));
             }
         }
-        if self.can_fail {
+        // On a GPU faults go to the launch's own buffer.
+        let keeps_fault = self.can_fail && !self.target.is_gpu();
+        if keeps_fault {
             head.line("%fault = memref.alloca() : memref<1xi32>");
             head.line("%fault.none = arith.constant 0 : i32");
             head.line("%fault.at = arith.constant 0 : index");
             head.line("memref.store %fault.none, %fault[%fault.at] : memref<1xi32>");
         }
         let mut tail = Writer::default();
-        if self.can_fail {
+        if keeps_fault {
             tail.line("%fault.code = memref.load %fault[%fault.at] : memref<1xi32>");
         }
         (head.finish() + &self.w.finish() + &tail.finish(), self.dims.into_iter().collect())
@@ -126,6 +148,11 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// The memref type of an array on the stack.
+    pub fn array_type(&self, ty: Ty, n: i64) -> String {
+        Space::Private.memref(self.target.arch, Some(n), ty)
+    }
+
     /// An array of `n` elements on the stack: the name of its memref.
     pub fn array(&mut self, ty: Ty, n: i64) -> String {
         let name = self.w.fresh();
@@ -133,14 +160,18 @@ impl<'a> Emitter<'a> {
         name
     }
 
-    /// A constant array of integers: the name of its memref.
-    pub fn table(&mut self, ty: Ty, words: &'static [u64]) -> String {
-        if let Some(name) = self.tables.get(&(ty, words)) {
-            return name.clone();
-        }
-        let name = self.array(ty, words.len() as i64);
-        self.tables.insert((ty, words), name.clone());
-        name
+    /// A constant array of integers.
+    pub fn table(&mut self, ty: Ty, words: &'static [u64]) -> Memory {
+        let n = words.len() as i64;
+        let name = match self.tables.get(&(ty, words)) {
+            Some(name) => name.clone(),
+            None => {
+                let name = self.array(ty, n);
+                self.tables.insert((ty, words), name.clone());
+                name
+            }
+        };
+        Memory { name, ty: self.array_type(ty, n) }
     }
 
     /// The present position on an axis, as i64.
@@ -175,43 +206,47 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub fn memref(&self, buffer: BufferId) -> (String, Ty, DType) {
+    /// The type of a buffer's elements in memory.
+    pub fn element(&self, buffer: BufferId) -> Ty {
+        repr::memory(self.kernel.buffer(buffer).ty.dtype, &self.target.can)
+    }
+
+    pub fn memref(&self, buffer: BufferId) -> (Memory, Ty, DType) {
         let dtype = self.kernel.buffer(buffer).ty.dtype;
-        (self.memory[buffer.0 as usize].clone(), repr::memory(dtype, &self.target.can), dtype)
+        (self.memory[buffer.0 as usize].clone(), self.element(buffer), dtype)
     }
 
     pub fn load(&mut self, buffer: BufferId, at: &Val) -> Val {
-        let (name, ty, dtype) = self.memref(buffer);
-        let raw = self.w.def(ty, format_args!("memref.load {name}[{at}] : memref<?x{ty}>"));
-        repr::widen(&mut self.w, dtype, &raw)
+        let (memory, ty, dtype) = self.memref(buffer);
+        let raw = self.w.load(&memory, ty, at);
+        repr::widen(&mut self.w, dtype, &raw, &self.target.can)
     }
 
     /// A load where `guard` holds, else zero.
     pub fn load_if(&mut self, buffer: BufferId, at: &Val, guard: &Val) -> Val {
-        let (name, ty, dtype) = self.memref(buffer);
+        let (memory, ty, dtype) = self.memref(buffer);
         let zero = match ty {
             Ty::Float(_) if ty == Ty::Float(16) => self.w.def(ty, "arith.constant 0.0 : f16"),
             Ty::Float(_) => self.w.float(ty, 0.0),
             _ => self.w.int(ty, 0),
         };
-        let raw = self.w.if_else(
-            guard,
-            &[ty],
-            |w| vec![w.def(ty, format_args!("memref.load {name}[{at}] : memref<?x{ty}>"))],
-            |_| vec![zero],
-        );
-        repr::widen(&mut self.w, dtype, &raw[0])
+        let raw = self.w.if_else(guard, &[ty], |w| vec![w.load(&memory, ty, at)], |_| vec![zero]);
+        repr::widen(&mut self.w, dtype, &raw[0], &self.target.can)
     }
 
     pub fn store(&mut self, buffer: BufferId, at: &Val, value: &Val) {
-        let (name, ty, dtype) = self.memref(buffer);
+        let (memory, _, dtype) = self.memref(buffer);
         let raw = repr::narrow(&mut self.w, dtype, value, &self.target.can);
-        self.w.line(format_args!("memref.store {raw}, {name}[{at}] : memref<?x{ty}>"));
+        self.w.store(&raw, &memory, at);
     }
 
-    /// Element types of the operands, in order.
-    pub fn operand_types(&self) -> Vec<(Ty, usize)> {
-        operands(self.kernel).map(|id| (self.memref(id).1, self.kernel.buffer(id).ty.dtype.size())).collect()
+    /// The operands as arguments of the kernel's function.
+    pub fn operand_buffers(&self) -> Vec<Buffer> {
+        operands(self.kernel)
+            .map(|id| {
+                Buffer::new(&self.element(id).to_string(), self.kernel.buffer(id).ty.dtype.size() as u32)
+            })
+            .collect()
     }
 
     /// Splits a linear number into positions on axes, last axis fastest.

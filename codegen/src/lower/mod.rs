@@ -3,20 +3,22 @@
 //! `lower` is the only way in. It picks the tiles (what the run time splits over threads), then writes the loop
 //! nests; schedules for special kernel classes are asked first (see `crate::schedule`).
 
-mod access;
+pub(crate) mod access;
 mod bounds;
-mod collapse;
+pub(crate) mod collapse;
 mod contract;
-mod emitter;
+pub(crate) mod emitter;
 mod math;
 mod nest;
-mod repr;
+pub(crate) mod repr;
 mod scalar;
+pub(crate) mod space;
 #[cfg(test)]
-mod tests;
-mod writer;
+pub(crate) mod tests;
+pub(crate) mod writer;
 
-use crate::mlir::{Buffer, Function};
+use crate::gpu::Group;
+use crate::mlir::Function;
 use crate::target::Target;
 use emitter::Emitter;
 use tcc_ir::Dim;
@@ -34,6 +36,8 @@ pub struct Lowered {
     pub scratch: Dim,
     /// All tiles must be given to one call.
     pub serial: bool,
+    /// On a GPU, where a tile is a work-group: what a group is made of.
+    pub group: Option<Group>,
 }
 
 /// Elements that a tile should have at least, so that starting one costs little beside it.
@@ -52,7 +56,8 @@ pub fn lower_without_packing(kernel: &Kernel, name: &str, target: &Target) -> Lo
 
 fn write(kernel: &Kernel, name: &str, target: &Target, contract: Option<contract::Contract>) -> Lowered {
     let kernel = &collapse::collapse(kernel);
-    let (mut e, temps) = Emitter::new(kernel, target);
+    let mut e = Emitter::new(kernel, target);
+    let temps = e.temps_in_scratch();
     let (begin, end) =
         (writer::Val::named("%begin", writer::Ty::Index), writer::Val::named("%end", writer::Ty::Index));
     let mut scratch = temps.clone();
@@ -69,12 +74,11 @@ fn write(kernel: &Kernel, name: &str, target: &Target, contract: Option<contract
         }
         vec![]
     });
-    let buffers =
-        e.operand_types().into_iter().map(|(ty, size)| Buffer::new(&ty.to_string(), size as u32)).collect();
+    let buffers = e.operand_buffers();
     let fault = e.can_fail.then(|| "%fault.code".to_string());
     let (body, dims) = e.finish();
     let function = Function { name: name.to_string(), buffers, n_dims: dims.len(), body, fault };
-    Lowered { function, dims, tiles, scratch, serial: kernel.serial }
+    Lowered { function, dims, tiles, scratch, serial: kernel.serial, group: None }
 }
 
 /// What one tile is: a point of some axes, or a stretch of one.

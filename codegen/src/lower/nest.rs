@@ -84,7 +84,7 @@ impl Emitter<'_> {
     }
 
     /// One point of the parallel axes: accumulate, then store.
-    fn point(&mut self, stage: &Stage) {
+    pub fn point(&mut self, stage: &Stage) {
         let inits: Vec<Val> = stage.accs.iter().flat_map(|a| self.identity(a)).collect();
         let finals = self.over_axes(&stage.reduce, &inits, &mut |e, running| {
             e.accs_before = e.visible(stage, running);
@@ -200,7 +200,7 @@ impl Emitter<'_> {
     }
 
     /// The accumulators' starting values: one for each, two (value, position) for an `arg_*`.
-    fn identity(&mut self, acc: &Acc) -> Vec<Val> {
+    pub fn identity(&mut self, acc: &Acc) -> Vec<Val> {
         let ty = register(acc.dtype);
         let extreme = |high: bool| match acc.dtype.int_range() {
             Some((lo, hi)) => (0.0, if high { hi } else { lo } as i64),
@@ -217,7 +217,7 @@ impl Emitter<'_> {
     }
 
     /// What `Scalar::Acc` shows of the running values: rounded results, positions for `arg_*`.
-    fn visible(&mut self, stage: &Stage, running: &[Val]) -> Vec<Val> {
+    pub fn visible(&mut self, stage: &Stage, running: &[Val]) -> Vec<Val> {
         let mut values = running.iter();
         stage
             .accs
@@ -234,7 +234,7 @@ impl Emitter<'_> {
     }
 
     /// Takes the present point into the accumulators.
-    fn update(&mut self, stage: &Stage, running: &[Val]) -> Vec<Val> {
+    pub fn update(&mut self, stage: &Stage, running: &[Val]) -> Vec<Val> {
         let mut values = running.iter();
         let mut next = Vec::new();
         for acc in &stage.accs {
@@ -256,15 +256,11 @@ impl Emitter<'_> {
     pub fn combine(&mut self, op: AccOp, dtype: DType, old: &Val, v: &Val) -> Val {
         let signed = dtype.is_signed_int();
         let name = match (op, old.ty) {
-            (AccOp::Sum, F32 | F64) => {
-                return self
-                    .w
-                    .def(old.ty, format_args!("arith.addf {old}, {v} fastmath<reassoc> : {}", old.ty));
-            }
-            (AccOp::Prod, F32 | F64) => {
-                return self
-                    .w
-                    .def(old.ty, format_args!("arith.mulf {old}, {v} fastmath<reassoc> : {}", old.ty));
+            (AccOp::Sum | AccOp::Prod, F32 | F64) => {
+                let name = if op == AccOp::Sum { "arith.addf" } else { "arith.mulf" };
+                // What threads of a GPU share out is their schedule's choice.
+                let flags = if self.target.is_gpu() { "" } else { " fastmath<reassoc>" };
+                return self.w.def(old.ty, format_args!("{name} {old}, {v}{flags} : {}", old.ty));
             }
             (AccOp::Max, F32 | F64) => "arith.maximumf",
             (AccOp::Min, F32 | F64) => "arith.minimumf",

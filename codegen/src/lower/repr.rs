@@ -27,7 +27,7 @@ pub fn register(dtype: DType) -> Ty {
 }
 
 /// Memory form to register form.
-pub fn widen(w: &mut Writer, dtype: DType, v: &Val) -> Val {
+pub fn widen(w: &mut Writer, dtype: DType, v: &Val, can: &Capabilities) -> Val {
     match (dtype, v.ty) {
         (DType::Bool, _) => {
             let zero = w.int(v.ty, 0);
@@ -40,7 +40,7 @@ pub fn widen(w: &mut Writer, dtype: DType, v: &Val) -> Val {
             let bits = w.bin("arith.shli", &bits, &c);
             w.convert("arith.bitcast", &bits, F32)
         }
-        (d, Ty::Int(_)) if d.is_float() => decode(w, &layout(d), v),
+        (d, Ty::Int(_)) if d.is_float() => decode(w, &layout(d), v, can),
         _ => v.clone(),
     }
 }
@@ -75,7 +75,7 @@ pub fn settle(w: &mut Writer, dtype: DType, v: &Val, can: &Capabilities) -> Val 
             let bits = w.bin("arith.shli", &bits, &c);
             w.convert("arith.bitcast", &bits, F32)
         }
-        d if d.is_float() && !matches!(d, DType::F32 | DType::F64) => saturate_or_round(w, d, v, false),
+        d if d.is_float() && !matches!(d, DType::F32 | DType::F64) => saturate_or_round(w, d, v, false, can),
         d if d.is_int() && d.bits() < 8 => {
             let c = w.int(I8, i64::from(8 - d.bits()));
             let up = w.bin("arith.shli", v, &c);
@@ -86,9 +86,9 @@ pub fn settle(w: &mut Writer, dtype: DType, v: &Val, can: &Capabilities) -> Val 
 }
 
 /// Rounds f32 to an 8- or 4-bit float (or software f16); beyond the range: the largest value if `saturate`.
-pub fn saturate_or_round(w: &mut Writer, dtype: DType, v: &Val, saturate: bool) -> Val {
+pub fn saturate_or_round(w: &mut Writer, dtype: DType, v: &Val, saturate: bool, can: &Capabilities) -> Val {
     let code = encode(w, &layout(dtype), v, saturate);
-    decode(w, &layout(dtype), &code)
+    decode(w, &layout(dtype), &code, can)
 }
 
 /// The upper 16 bits of an f32, rounded to nearest even, as i32; NaN stays NaN.
@@ -148,7 +148,7 @@ impl Layout {
 }
 
 /// Code (i8 or i16) to f32.
-fn decode(w: &mut Writer, f: &Layout, code: &Val) -> Val {
+fn decode(w: &mut Writer, f: &Layout, code: &Val, can: &Capabilities) -> Val {
     let code = if code.ty == I32 { code.clone() } else { w.convert("arith.extui", code, I32) };
     let mask = w.int(I32, if f.signed { f.sign_bit() - 1 } else { 0xff });
     let magnitude = w.bin("arith.andi", &code, &mask);
@@ -164,9 +164,20 @@ fn decode(w: &mut Writer, f: &Layout, code: &Val) -> Val {
         let zero = w.int(I32, 0);
         let is_zero = w.cmp("eq", &magnitude, &zero);
         w.select(&is_zero, &tiny, &raw)
-    } else {
+    } else if can.subnormals {
         let scale = w.float(F32, 2f64.powi(127 - f.bias as i32));
         w.bin("arith.mulf", &raw, &scale)
+    } else {
+        // The placed code of a subnormal would count as zero: scale its mantissa as a whole number.
+        let up = w.int(I32, (127 - f.bias) << 23);
+        let normal = w.bin("arith.addi", &field, &up);
+        let normal = w.convert("arith.bitcast", &normal, F32);
+        let whole = w.convert("arith.uitofp", &magnitude, F32);
+        let scale = w.float(F32, 2f64.powi(1 - f.bias as i32 - f.man_bits as i32));
+        let small = w.bin("arith.mulf", &whole, &scale);
+        let least = w.int(I32, 1 << f.man_bits);
+        let is_small = w.cmp("ult", &magnitude, &least);
+        w.select(&is_small, &small, &normal)
     };
     let mut out = value;
     if f.signed {

@@ -1,8 +1,10 @@
 //! Scalar expressions of kernels as arith operations.
 
-use super::emitter::Emitter;
+use super::emitter::{Emitter, Memory};
 use super::repr::{self, register};
-use super::writer::{F32, F64, I1, I64, Ty, Val};
+use super::writer::{F32, F64, I1, I64, Ty, Val, Writer};
+use crate::gpu;
+use crate::target::Arch;
 use tcc_ir::kernel::{ExprId, Scalar, Stage};
 use tcc_ir::ops::{BinaryKind, UnaryKind};
 use tcc_ir::{Cmp, DType};
@@ -78,6 +80,21 @@ impl Emitter<'_> {
                 self.w.select(&cond, &value, &zero)
             }
         }
+    }
+
+    pub fn abs(&mut self, a: &Val) -> Val {
+        let op = if self.is_spirv_f64(a) { "spirv.GL.FAbs" } else { "math.absf" };
+        self.w.un(op, a)
+    }
+
+    pub fn sqrt(&mut self, a: &Val) -> Val {
+        let op = if self.is_spirv_f64(a) { "spirv.GL.Sqrt" } else { "math.sqrt" };
+        self.w.un(op, a)
+    }
+
+    /// MLIR takes operations of the math dialect to SPIR-V for narrower types only.
+    fn is_spirv_f64(&self, a: &Val) -> bool {
+        self.target.arch == Arch::Spirv && a.ty == F64
     }
 
     pub fn zero(&mut self, dtype: DType) -> Val {
@@ -191,6 +208,16 @@ impl Emitter<'_> {
 
     /// Division that never traps: by zero gives 0; the smallest integer by -1 wraps.
     fn int_division(&mut self, kind: BinaryKind, signed: bool, a: &Val, b: &Val) -> Val {
+        // MLIR writes signed remainders to SPIR-V with absolute values, which drivers get wrong for 64 bits.
+        let spirv = self.target.arch == Arch::Spirv;
+        let signed_remainder = |w: &mut Writer, a: &Val, b: &Val| {
+            if !spirv {
+                return w.bin("arith.remsi", a, b);
+            }
+            let quotient = w.bin("arith.divsi", a, b);
+            let whole = w.bin("arith.muli", &quotient, b);
+            w.bin("arith.subi", a, &whole)
+        };
         let w = &mut self.w;
         let (zero, one) = (w.int(a.ty, 0), w.int(a.ty, 1));
         let is_zero = w.cmp("eq", b, &zero);
@@ -210,10 +237,10 @@ impl Emitter<'_> {
                 w.select(minus_one.as_ref().expect("signed"), &negated, &q)
             }
             (_, false) => w.bin("arith.remui", a, &safe),
-            (BinaryKind::Rem, true) => w.bin("arith.remsi", a, &safe),
+            (BinaryKind::Rem, true) => signed_remainder(w, a, &safe),
             (_, true) => {
                 // The remainder takes the divisor's sign.
-                let r = w.bin("arith.remsi", a, &safe);
+                let r = signed_remainder(w, a, &safe);
                 let nonzero = w.cmp("ne", &r, &zero);
                 let signs = w.bin("arith.xori", &r, &safe);
                 let differ = w.cmp("slt", &signs, &zero);
@@ -289,8 +316,9 @@ impl Emitter<'_> {
         let even = w.cmp("eq", &bit, &zero);
         let fix = w.bin("arith.andi", &inexact, &even);
         // The neighbour on the other side of `a` is the odd one.
-        let (abs_back, abs_a) = (w.un("math.absf", &back), w.un("math.absf", a));
-        let over = w.cmp("ogt", &abs_back, &abs_a);
+        let (abs_back, abs_a) = (self.abs(&back), self.abs(a));
+        let over = self.w.cmp("ogt", &abs_back, &abs_a);
+        let w = &mut self.w;
         let (down, up) = (w.bin("arith.subi", &bits, &one), w.bin("arith.addi", &bits, &one));
         let moved = w.select(&over, &down, &up);
         let odd = w.select(&fix, &moved, &bits);
@@ -325,7 +353,7 @@ impl Emitter<'_> {
         let code = repr::narrow(&mut self.w, from, a, &can);
         let memory = repr::memory(to, &can);
         let code = if code.ty == memory { code } else { self.w.convert("arith.bitcast", &code, memory) };
-        repr::widen(&mut self.w, to, &code)
+        repr::widen(&mut self.w, to, &code, &can)
     }
 
     /// Marks the run as failed where `cond` is false.
@@ -333,9 +361,13 @@ impl Emitter<'_> {
         self.can_fail = true;
         let truth = self.w.int(I1, 1);
         let failed = self.w.bin("arith.xori", cond, &truth);
+        let fault = match self.target.is_gpu() {
+            true => gpu::faults(self.target.arch),
+            false => Memory { name: "%fault".to_owned(), ty: "memref<1xi32>".to_owned() },
+        };
         self.w.if_then(&failed, |w| {
             let (zero, one) = (w.index(0), w.int(Ty::Int(32), 1));
-            w.line(format_args!("memref.store {one}, %fault[{zero}] : memref<1xi32>"));
+            w.store(&one, &fault, &zero);
         });
     }
 }

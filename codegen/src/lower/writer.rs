@@ -1,5 +1,8 @@
 //! Writes MLIR text: names SSA values, keeps indentation, and forms structured loops.
 
+use super::emitter::Memory;
+use super::space::Space;
+use crate::target::Arch;
 use std::fmt::{self, Write};
 use std::rc::Rc;
 
@@ -17,6 +20,16 @@ pub const I32: Ty = Ty::Int(32);
 pub const I64: Ty = Ty::Int(64);
 pub const F32: Ty = Ty::Float(32);
 pub const F64: Ty = Ty::Float(64);
+
+impl Ty {
+    /// Bytes in memory.
+    pub fn bytes(self) -> i64 {
+        match self {
+            Ty::Index => 8,
+            Ty::Int(bits) | Ty::Float(bits) => i64::from(bits.div_ceil(8)),
+        }
+    }
+}
 
 impl fmt::Display for Ty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,6 +67,9 @@ pub struct Writer {
     text: String,
     depth: usize,
     n_values: usize,
+    /// Loops carry values through memory of this target: MLIR's lowering to SPIR-V leaves the results of a loop without
+    /// iterations undefined.
+    pub carries_in_memory: Option<Arch>,
 }
 
 impl Writer {
@@ -121,6 +137,15 @@ impl Writer {
         self.def(a.ty, format_args!("arith.select {cond}, {a}, {b} : {}", a.ty))
     }
 
+    /// An element of a memref.
+    pub fn load(&mut self, memory: &Memory, ty: Ty, at: &Val) -> Val {
+        self.def(ty, format_args!("memref.load {}[{at}] : {}", memory.name, memory.ty))
+    }
+
+    pub fn store(&mut self, value: &Val, memory: &Memory, at: &Val) {
+        self.line(format_args!("memref.store {value}, {}[{at}] : {}", memory.name, memory.ty));
+    }
+
     /// A conversion operation such as `arith.extf`.
     pub fn convert(&mut self, op: &str, a: &Val, to: Ty) -> Val {
         self.def(to, format_args!("{op} {a} : {} to {to}", a.ty))
@@ -134,6 +159,9 @@ impl Writer {
     /// Opens `for iv in lo..hi step` with loop-carried values. [`Writer::close_for`] ends it.
     pub fn open_for(&mut self, (lo, hi, step): (&Val, &Val, &Val), carried: &[Val]) -> Loop {
         let iv = Val { name: self.fresh().into(), ty: Ty::Index };
+        if let Some(arch) = self.carries_in_memory {
+            return self.open_for_in_memory(arch, iv, (lo, hi, step), carried);
+        }
         let inside: Vec<Val> = carried.iter().map(|c| Val { name: self.fresh().into(), ty: c.ty }).collect();
         let result = self.fresh();
         if carried.is_empty() {
@@ -147,7 +175,30 @@ impl Writer {
             ));
         }
         self.depth += 1;
-        Loop { iv, carried: inside, result }
+        Loop { iv, carried: inside, result, memory: None }
+    }
+
+    fn open_for_in_memory(
+        &mut self,
+        arch: Arch,
+        iv: Val,
+        (lo, hi, step): (&Val, &Val, &Val),
+        carried: &[Val],
+    ) -> Loop {
+        let zero = self.index(0);
+        let places: Vec<Memory> = carried
+            .iter()
+            .map(|init| {
+                let place = Memory { name: self.fresh(), ty: Space::Private.memref(arch, Some(1), init.ty) };
+                self.line(format_args!("{} = memref.alloca() : {}", place.name, place.ty));
+                self.store(init, &place, &zero);
+                place
+            })
+            .collect();
+        self.line(format_args!("scf.for {iv} = {lo} to {hi} step {step} {{"));
+        self.depth += 1;
+        let inside = carried.iter().zip(&places).map(|(c, place)| self.load(place, c.ty, &zero)).collect();
+        Loop { iv, carried: inside, result: String::new(), memory: Some((zero, places)) }
     }
 
     /// As [`Writer::open_for`], carrying vectors of one type, which go by their names.
@@ -181,6 +232,12 @@ impl Writer {
     /// Ends a loop with the carried values of the next iteration. Gives the final ones.
     pub fn close_for(&mut self, open: Loop, next: &[Val]) -> Vec<Val> {
         debug_assert_eq!(next.len(), open.carried.len());
+        if let Some((zero, places)) = open.memory {
+            next.iter().zip(&places).for_each(|(v, place)| self.store(v, place, &zero));
+            self.depth -= 1;
+            self.line("}");
+            return places.iter().zip(next).map(|(place, v)| self.load(place, v.ty, &zero)).collect();
+        }
         if !next.is_empty() {
             self.line(format_args!("scf.yield {} : {}", join(next), join(next.iter().map(|v| v.ty))));
         }
@@ -254,6 +311,8 @@ pub struct Loop {
     pub iv: Val,
     pub carried: Vec<Val>,
     result: String,
+    /// Where the values are carried in memory: index 0, and the places.
+    memory: Option<(Val, Vec<Memory>)>,
 }
 
 /// An open loop that carries vectors.

@@ -36,29 +36,12 @@ pub struct Function {
     pub fault: Option<String>,
 }
 
-/// Who calls a kernel, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// The run time on a CPU: tables of pointers and of dims, a range of tiles.
-    Host,
-    /// A launch on a GPU in one dimension: pointers and dims are parameters, followed by the first tile, the end
-    /// and a pointer to an `i32` for faults. Each thread does one tile; there is no scratch.
-    Gpu,
-}
-
 /// A module of kernels for a CPU, preceded by `helpers`: globals and functions that several bodies share.
 pub fn module_text(helpers: &str, functions: &[Function], index_bits: u32) -> String {
-    module_with_entries(helpers, functions, Entry::Host, index_bits)
-}
-
-/// A module of kernels whose entries are of the given kind.
-pub fn module_with_entries(helpers: &str, functions: &[Function], entry: Entry, index_bits: u32) -> String {
-    // The narrow pipeline takes the width from here.
-    let mut text =
-        format!("module attributes {{dlti.dl_spec = #dlti.dl_spec<index = {index_bits} : i32>}} {{\n");
+    let mut text = module_head(index_bits);
     text += helpers;
     for function in functions {
-        function.write(&mut text, entry, index_bits);
+        function.write(&mut text, index_bits);
     }
     text += "}\n";
     text
@@ -66,37 +49,36 @@ pub fn module_with_entries(helpers: &str, functions: &[Function], entry: Entry, 
 
 /// A module of kernels without entries: `helpers` call their bodies.
 pub(crate) fn module_of_bodies(helpers: &str, functions: &[Function], index_bits: u32) -> String {
-    let mut text =
-        format!("module attributes {{dlti.dl_spec = #dlti.dl_spec<index = {index_bits} : i32>}} {{\n");
+    let mut text = module_head(index_bits);
     text += helpers;
     for function in functions {
-        function.write_body(&mut text, "no_inline", index_bits);
+        function.write_body(&mut text, index_bits);
     }
     text += "}\n";
     text
 }
 
+/// The line that opens a module.
+pub(crate) fn module_head(index_bits: u32) -> String {
+    // The narrow pipeline takes the width from here.
+    format!("module attributes {{dlti.dl_spec = #dlti.dl_spec<index = {index_bits} : i32>}} {{\n")
+}
+
 impl Function {
     /// Appends both functions of the kernel. `index_bits` is the target's width of `index`.
-    pub fn write(&self, text: &mut String, entry: Entry, index_bits: u32) {
+    pub fn write(&self, text: &mut String, index_bits: u32) {
+        self.assert_plain_name();
+        self.write_body(text, index_bits);
+        self.write_entry(text);
+    }
+
+    pub(crate) fn assert_plain_name(&self) {
         let name = &self.name;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
         assert!(!name.is_empty() && name.chars().all(plain), "kernel name `{name}` is not a plain symbol");
-        match entry {
-            // Out of line: `noalias` of arguments says more than the metadata that inlining makes of it.
-            Entry::Host => {
-                self.write_body(text, "no_inline", index_bits);
-                self.write_entry(text);
-            }
-            // Inline: only what derives from a launch's own parameters is known to be global memory.
-            Entry::Gpu => {
-                self.write_body(text, "always_inline", index_bits);
-                self.write_gpu_entry(text);
-            }
-        }
     }
 
-    fn write_body(&self, text: &mut String, inlining: &str, index_bits: u32) {
+    fn write_body(&self, text: &mut String, index_bits: u32) {
         let mut params = Vec::new();
         for (idx, buffer) in self.buffers.iter().enumerate() {
             let noalias = if buffer.in_place { "" } else { "llvm.noalias, " };
@@ -106,7 +88,8 @@ impl Function {
         params.push("%abi.begin: i64, %abi.end: i64".to_owned());
         params.push("%abi.scratch: !llvm.ptr {llvm.noalias, llvm.align = 64 : i64}".to_owned());
         line(text, format_args!("  llvm.func internal @{}.body({}) -> i32", self.name, params.join(", ")));
-        line(text, format_args!("      attributes {{{inlining}}} {{"));
+        // Out of line: `noalias` of arguments says more than the metadata that inlining makes of it.
+        line(text, format_args!("      attributes {{no_inline}} {{"));
 
         let views = Descriptor { index_bits };
         views.write_prototype(text);
@@ -159,61 +142,11 @@ impl Function {
         line(text, format_args!("    %fault = llvm.call @{name}.body({args}) : ({types}) -> i32"));
         line(text, format_args!("    llvm.return %fault : i32\n  }}"));
     }
-
-    fn write_gpu_entry(&self, text: &mut String) {
-        let name = &self.name;
-        let mut params = Vec::new();
-        let mut args = Vec::new();
-        let mut types = Vec::new();
-        for (idx, buffer) in self.buffers.iter().enumerate() {
-            let noalias = if buffer.in_place { "" } else { "llvm.noalias, " };
-            params.push(format!("%b{idx}: !llvm.ptr {{{noalias}llvm.align = {} : i64}}", buffer.align));
-            args.push(format!("%b{idx}"));
-            types.push("!llvm.ptr");
-        }
-        for idx in 0..self.n_dims {
-            params.push(format!("%d{idx}: i64"));
-            args.push(format!("%d{idx}"));
-            types.push("i64");
-        }
-        params.push("%begin: i64, %end: i64, %faults: !llvm.ptr".to_owned());
-        args.extend(["%tile", "%next", "%scratch"].map(str::to_owned));
-        types.extend(["i64", "i64", "!llvm.ptr"]);
-        let (params, args, types) = (params.join(", "), args.join(", "), types.join(", "));
-        line(text, format_args!("  llvm.func @{name}({params}) attributes {{nvvm.kernel}} {{"));
-        for (value, register) in [("thread", "tid"), ("block", "ctaid"), ("width", "ntid")] {
-            line(text, format_args!("    %{value} = nvvm.read.ptx.sreg.{register}.x : i32"));
-            line(text, format_args!("    %{value}.i64 = llvm.zext %{value} : i32 to i64"));
-        }
-        let _ = write!(
-            text,
-            "    %first = llvm.mul %block.i64, %width.i64 : i64
-    %at = llvm.add %first, %thread.i64 : i64
-    %tile = llvm.add %begin, %at : i64
-    %one = llvm.mlir.constant(1 : i64) : i64
-    %next = llvm.add %tile, %one : i64
-    %scratch = llvm.mlir.zero : !llvm.ptr
-    %inside = llvm.icmp \"slt\" %tile, %end : i64
-    llvm.cond_br %inside, ^run, ^done
-  ^run:
-    %fault = llvm.call @{name}.body({args}) : ({types}) -> i32
-    %zero = llvm.mlir.constant(0 : i32) : i32
-    %failed = llvm.icmp \"ne\" %fault, %zero : i32
-    llvm.cond_br %failed, ^fail, ^done
-  ^fail:
-    llvm.store %fault, %faults : i32, !llvm.ptr
-    llvm.br ^done
-  ^done:
-    llvm.return
-  }}
-"
-        );
-    }
 }
 
 /// Writes the cast of a bare pointer to `memref<?xT>` through MLIR's descriptor struct.
-struct Descriptor {
-    index_bits: u32,
+pub(crate) struct Descriptor {
+    pub index_bits: u32,
 }
 
 impl Descriptor {
@@ -223,7 +156,7 @@ impl Descriptor {
     }
 
     /// Offset 0, the largest extent, stride 1: the same for every buffer.
-    fn write_prototype(&self, text: &mut String) {
+    pub fn write_prototype(&self, text: &mut String) {
         let (ty, bits) = (self.ty(), self.index_bits);
         let largest = if bits == 64 { i64::MAX } else { i64::from(i32::MAX) };
         line(text, format_args!("    %abi.m0 = llvm.mlir.poison : {ty}"));
@@ -237,7 +170,7 @@ impl Descriptor {
         }
     }
 
-    fn write_view(&self, text: &mut String, name: &str, element: &str) {
+    pub fn write_view(&self, text: &mut String, name: &str, element: &str) {
         let ty = self.ty();
         line(text, format_args!("    %abi.{name}.p = llvm.insertvalue %abi.{name}, %abi.m3[0] : {ty}"));
         line(text, format_args!("    %abi.{name}.q = llvm.insertvalue %abi.{name}, %abi.{name}.p[1] : {ty}"));
@@ -250,7 +183,7 @@ impl Descriptor {
     }
 }
 
-fn line(text: &mut String, args: std::fmt::Arguments<'_>) {
+pub(crate) fn line(text: &mut String, args: std::fmt::Arguments<'_>) {
     // Writing to a String can't fail.
     let _ = text.write_fmt(args);
     text.push('\n');

@@ -13,7 +13,7 @@
 //!   own. `noalias` is only effective on arguments, and it is what lets LLVM vectorise without run-time overlap
 //!   checks; the body is therefore kept out of line.
 //!
-//! On a GPU ([`Entry::Gpu`]) the same body is inlined into a kernel that runs it for one tile a thread.
+//! On a GPU a kernel is one function: see [`gpu`](crate::gpu).
 //!
 //! In the body's text these names exist:
 //!
@@ -48,7 +48,7 @@ mod function;
 mod pipeline;
 mod session;
 
-pub(crate) use function::module_of_bodies;
-pub use function::{Buffer, Entry, Function, module_text, module_with_entries};
-pub use pipeline::to_llvm_dialect;
+pub use function::{Buffer, Function, module_text};
+pub(crate) use function::{Descriptor, line, module_head, module_of_bodies};
+pub use pipeline::{to_binary, to_llvm_dialect, to_spirv_dialect};
 pub use session::{Module, Session};

@@ -8,6 +8,18 @@ pub fn to_llvm_dialect(index_bits: u32) -> String {
     format!("builtin.module({})", if index_bits == 64 { WIDE } else { NARROW }.join(","))
 }
 
+/// The pipeline from a `gpu.module` of arith, math, scf, memref and gpu to a `spirv.module` beside it.
+pub fn to_spirv_dialect() -> String {
+    "builtin.module(gpu.module(gpu.func(convert-math-to-spirv)),convert-gpu-to-spirv{use-64bit-index=true},\
+     spirv.module(spirv-lower-abi-attrs,spirv-update-vce))"
+        .to_owned()
+}
+
+/// The pipeline from a `spirv.module` inside a `gpu.module` to a `gpu.binary`.
+pub fn to_binary() -> String {
+    "builtin.module(gpu-module-to-binary)".to_owned()
+}
+
 /// arith-expand does floordivsi, ceildivsi, bf16 casts, min and max that propagate NaN.
 const WIDE: &[&str] = &[
     "arith-expand{include-bf16=true}",

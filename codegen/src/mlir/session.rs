@@ -10,6 +10,8 @@ use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use melior::Context;
 use melior::diagnostic::{Diagnostic, DiagnosticSeverity};
 use melior::dialect::DialectRegistry;
+use melior::ir::operation::{OperationLike, OperationRef};
+use melior::ir::{AttributeLike, BlockLike};
 use melior::pass::PassManager;
 use melior::utility::{
     parse_pass_pipeline, register_all_dialects, register_all_llvm_translations, register_all_passes,
@@ -101,6 +103,41 @@ impl Module<'_> {
     /// The module's present text.
     pub fn print(&self) -> String {
         self.module.as_operation().to_string()
+    }
+
+    /// The text of the first operation of this name at the top of the module.
+    pub fn print_operation(&self, name: &str) -> Option<String> {
+        self.operation(name).map(|operation| operation.to_string())
+    }
+
+    /// The bytes of the first object of the first `gpu.binary`.
+    pub fn gpu_object(&self) -> Option<Vec<u8>> {
+        let objects = self.operation("gpu.binary")?.attribute("objects").ok()?.to_raw();
+        // SAFETY: each attribute is asked for its kind before it is read as one, and the bytes are copied while the
+        // context, which owns them, is alive.
+        unsafe {
+            if !mlir_sys::mlirAttributeIsAArray(objects) || mlir_sys::mlirArrayAttrGetNumElements(objects) < 1
+            {
+                return None;
+            }
+            let object = mlir_sys::mlirArrayAttrGetElement(objects, 0);
+            if !mlir_sys::mlirAttributeIsAGPUObjectAttr(object) {
+                return None;
+            }
+            let bytes = mlir_sys::mlirGPUObjectAttrGetObject(object);
+            Some(std::slice::from_raw_parts(bytes.data.cast::<u8>(), bytes.length).to_vec())
+        }
+    }
+
+    fn operation(&self, name: &str) -> Option<OperationRef<'_, '_>> {
+        let mut next = self.module.body().first_operation();
+        while let Some(operation) = next {
+            if operation.name().as_string_ref().as_str() == Ok(name) {
+                return Some(operation);
+            }
+            next = operation.next_in_block();
+        }
+        None
     }
 
     /// Translates a module of the LLVM dialect into an LLVM module of `context`, which the caller owns.

@@ -64,7 +64,7 @@ impl Walk<'_, '_> {
         let out = b.output(ty.as_tensor().expect("a tensor type"));
         let v = b.dim(d);
         b.map_stage(vec![], out, vec![], v);
-        let (kernel, lowered) = self.kernels.add(&b.finish(), "size", &|_| false);
+        let Some((kernel, lowered)) = self.kernels.add(&b.finish(), "size", &|_| false) else { return id };
         let step = Step::Kernel(KernelStep {
             kernel: tcc_runtime::package::KernelId(kernel as u32),
             inputs: vec![],

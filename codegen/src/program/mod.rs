@@ -4,23 +4,24 @@ mod builtins;
 mod control;
 mod expr_text;
 mod exprs;
+mod kernels;
+mod section;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod values;
 mod walk;
 mod weights;
 
+use crate::Options;
 use crate::error::Error;
-use crate::lower::{Lowered, lower, lower_without_packing};
+use crate::gpu::Group;
 use crate::mlir::Function;
-use crate::parallel::compile_image;
 use crate::target::Target;
-use crate::{Emit, Options};
 pub use expr_text::{expr_text, sign};
-use indexmap::IndexMap;
+use kernels::Kernels;
 use tcc_ir::Graph;
 use tcc_ir::diag::Diagnostics;
-use tcc_runtime::package::{Code, CodeFormat, Kernel, Manifest};
+use tcc_runtime::package::Manifest;
 pub use weights::Weights;
 
 /// A compiled model, ready to be written as a package.
@@ -33,6 +34,8 @@ pub struct Program {
     pub modules: Vec<String>,
     /// The kernels, in the order of the manifest's.
     pub functions: Vec<Function>,
+    /// For a GPU: what the work-groups of each kernel are made of.
+    pub groups: Vec<Group>,
     /// Least and largest values of the manifest's symbols; those that a step sets have none.
     pub bounds: Vec<(i64, Option<i64>)>,
 }
@@ -47,10 +50,7 @@ pub enum CompileError {
     Codegen(#[from] Error),
 }
 
-/// Kernels in one module: enough to share what a module costs, few enough to keep several threads busy.
-const KERNELS_PER_MODULE: usize = 12;
-
-/// Compiles a graph in the fused phase for a CPU target.
+/// Compiles a graph in the fused phase.
 pub fn compile(
     graph: &Graph,
     target: &Target,
@@ -64,25 +64,11 @@ pub fn compile(
 
 /// A program without machine code.
 pub fn translate(graph: &Graph, target: &Target) -> Result<Program, CompileError> {
-    let mut kernels = Kernels { target, known: IndexMap::new(), list: Vec::new() };
+    let mut kernels = Kernels::new(target);
     let mut program = walk::walk(graph, &mut kernels).map_err(CompileError::Unsupported)?;
-    program.modules = kernels
-        .list
-        .chunks(KERNELS_PER_MODULE)
-        .map(|chunk| {
-            let functions: Vec<_> = chunk.iter().map(|(lowered, _)| lowered.function.clone()).collect();
-            crate::mlir::module_text("", &functions, target.index_bits)
-        })
-        .collect();
-    program.manifest.kernels = kernels
-        .list
-        .iter()
-        .map(|(lowered, source)| Kernel {
-            name: lowered.function.name.clone(),
-            source: source.clone(),
-            serial: lowered.serial,
-        })
-        .collect();
+    program.modules = kernels.modules();
+    program.manifest.kernels = kernels.manifest();
+    program.groups = kernels.list.iter().filter_map(|(lowered, _)| lowered.group.clone()).collect();
     program.functions = kernels.list.into_iter().map(|(lowered, _)| lowered.function).collect();
     Ok(program)
 }
@@ -93,52 +79,9 @@ impl Program {
         if !target.has_packages() {
             return Err(Error::NoPackages { target: target.name.clone() });
         }
-        let options = Options { emit: &[Emit::Image], ..*options };
-        let image = compile_image(&self.modules, target, &options, threads)?;
-        self.manifest.sections = vec![Code {
-            target: target.name.clone(),
-            arch: target.arch.rust_name().to_string(),
-            format: CodeFormat::Flat,
-            cpu_features: target.required_features().into_iter().map(str::to_string).collect(),
-            offset: 0,
-            len: 0,
-            entries: self.functions.iter().map(|function| image.entries[&function.name]).collect(),
-            launches: Vec::new(),
-        }];
-        self.code = image.bytes;
+        let (section, code) = section::compile(self, target, options, threads)?;
+        self.manifest.sections = vec![section];
+        self.code = code;
         Ok(())
-    }
-}
-
-/// The kernels of a program, equal ones once.
-pub struct Kernels<'a> {
-    target: &'a Target,
-    known: IndexMap<(String, Vec<crate::mlir::Buffer>, bool), usize>,
-    list: Vec<(Lowered, String)>,
-}
-
-impl Kernels<'_> {
-    /// Lowers a kernel; gives its number and how to call it. Kernels with the same text are one. The runtime takes
-    /// scratch memory when shapes are bound: where `is_late` says that a size is known only later, the kernel is
-    /// written without packing.
-    pub fn add(
-        &mut self,
-        kernel: &tcc_ir::kernel::Kernel,
-        source: &str,
-        is_late: &dyn Fn(&tcc_ir::Dim) -> bool,
-    ) -> (usize, Lowered) {
-        let plain: String =
-            kernel.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let name = format!("k{}_{plain}", self.list.len());
-        let mut lowered = lower(kernel, &name, self.target);
-        if is_late(&lowered.scratch) {
-            lowered = lower_without_packing(kernel, &name, self.target);
-        }
-        let key = (lowered.function.body.clone(), lowered.function.buffers.clone(), lowered.serial);
-        let id = *self.known.entry(key).or_insert_with(|| {
-            self.list.push((lowered.clone(), source.to_string()));
-            self.list.len() - 1
-        });
-        (id, lowered)
     }
 }

@@ -1,6 +1,6 @@
 //! Whole programs: graphs compiled to packages and run, against the reference evaluator.
 
-use super::compile;
+use super::{Program, compile};
 use crate::{Emit, Options, Target};
 use std::io::Cursor;
 use std::sync::Arc;
@@ -13,12 +13,17 @@ use tcc_runtime::package::write_package;
 use tcc_runtime::{Context, Package, Pool};
 
 /// The package's bytes for a graph.
-fn package(graph: &Graph, passes: &PassOptions) -> Vec<u8> {
+fn package(graph: &Graph, passes: &PassOptions, target: &str) -> Vec<u8> {
     let mut graph = graph.clone();
     tcc_passes::run(&mut graph, &default_pipeline(), passes, &mut |_, _| {})
         .unwrap_or_else(|e| panic!("{e}"));
-    let program = compile(&graph, &Target::host().unwrap(), &Options::new(&[Emit::Image]), 1)
+    let program = compile(&graph, &Target::named(target).unwrap(), &Options::new(&[Emit::Image]), 1)
         .unwrap_or_else(|e| panic!("{e}"));
+    bytes(program)
+}
+
+/// The bytes of a program's package.
+pub fn bytes(program: Program) -> Vec<u8> {
     let mut manifest = program.manifest;
     let mut file = Cursor::new(Vec::new());
     write_package(&mut manifest, &[&program.code], |w| program.weights.write(w), &mut file)
@@ -27,7 +32,7 @@ fn package(graph: &Graph, passes: &PassOptions) -> Vec<u8> {
 }
 
 /// Runs a package on plain tensors.
-fn run(bytes: &[u8], inputs: &[Value]) -> Result<Vec<Tensor>, String> {
+pub fn run_package(bytes: &[u8], inputs: &[Value]) -> Result<Vec<Tensor>, String> {
     let package = Arc::new(Package::from_bytes(bytes).map_err(|e| e.to_string())?);
     let mut context = Context::new(package.clone(), Arc::new(Pool::new(1)));
     for (i, v) in inputs.iter().enumerate() {
@@ -52,7 +57,7 @@ fn check(graph: &Graph, inputs: &[Value]) {
     let Ok(want) = evaluate(graph, inputs) else { return };
     for limit in [None, Some(0)] {
         let passes = PassOptions { opt_bisect_limit: limit, ..PassOptions::default() };
-        let got = run(&package(graph, &passes), inputs);
+        let got = run_package(&package(graph, &passes, "host"), inputs);
         let got = got.unwrap_or_else(|e| panic!("{}\n{e}", text(graph)));
         for (w, g) in want.iter().zip(&got) {
             assert!(close(w.tensor(), g), "{}\nwant {w:?}\ngot {g:?}", text(graph));

@@ -1,8 +1,8 @@
 //! Walks a graph and writes its steps.
 
-use super::Kernels;
 use super::Program;
 use super::exprs::Exprs;
+use super::kernels::Kernels;
 use super::values::{Home, Values};
 use super::weights::Weights;
 use indexmap::{IndexMap, IndexSet};
@@ -69,6 +69,7 @@ pub fn walk(graph: &Graph, kernels: &mut Kernels) -> Result<Program, Diagnostics
         }
         outputs.push(Io { name: name.clone(), value: id });
     }
+    w.problems.extend(w.kernels.refusal());
     if !w.problems.is_empty() {
         return Err(Diagnostics(w.problems));
     }
@@ -91,7 +92,15 @@ pub fn walk(graph: &Graph, kernels: &mut Kernels) -> Result<Program, Diagnostics
         ..Manifest::default()
     };
     let weights = w.weights;
-    Ok(Program { manifest, weights, bounds, code: vec![], modules: vec![], functions: vec![] })
+    Ok(Program {
+        manifest,
+        weights,
+        bounds,
+        code: vec![],
+        modules: vec![],
+        functions: vec![],
+        groups: vec![],
+    })
 }
 
 impl Walk<'_, '_> {
@@ -238,9 +247,6 @@ impl Walk<'_, '_> {
     }
 
     fn kernel(&mut self, scope: &mut Scope, node: &Node, kernel: &Kernel) {
-        let source = node.loc.to_string();
-        let exprs = &self.exprs;
-        let (id, lowered) = self.kernels.add(kernel, &source, &|d| exprs.is_late(d));
         let inputs: Vec<rt::ValueId> = node.inputs.iter().map(|v| scope.map[v]).collect();
         let outputs: Vec<rt::ValueId> = node
             .outputs
@@ -251,6 +257,9 @@ impl Walk<'_, '_> {
                 id
             })
             .collect();
+        let source = node.loc.to_string();
+        let exprs = &self.exprs;
+        let Some((id, lowered)) = self.kernels.add(kernel, &source, &|d| exprs.is_late(d)) else { return };
         let (flops, bytes) = work(kernel);
         let step = Step::Kernel(KernelStep {
             kernel: rt::KernelId(id as u32),

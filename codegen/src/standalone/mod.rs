@@ -21,7 +21,7 @@ mod text;
 use crate::compile::{Constant, Emit, Options, compile_with};
 use crate::mlir::{Session, module_of_bodies};
 use crate::program::{CompileError, Program};
-use crate::target::{Arch, Target};
+use crate::target::Target;
 use range::Range;
 use tcc_ir::diag::{Code, Diagnostic};
 
@@ -53,7 +53,7 @@ pub fn compile(
 ) -> Result<Standalone, CompileError> {
     let refuse = |found: Diagnostic| CompileError::Unsupported(found.into());
     let unsupported = |message: String| refuse(Diagnostic::error(Code::TargetUnsupported, message));
-    if target.arch == Arch::Nvptx {
+    if target.is_gpu() {
         return Err(unsupported(format!("code for {} is no object that C code can call", target.name)));
     }
     let manifest = &program.manifest;

@@ -76,7 +76,7 @@ pub fn detection_name(arch: Arch, llvm: &str) -> Option<&'static str> {
         Arch::X86_64 => X86,
         Arch::Aarch64 => AARCH64,
         Arch::Riscv64 => RISCV64,
-        Arch::Wasm32 | Arch::Thumb | Arch::Nvptx => return None,
+        Arch::Wasm32 | Arch::Thumb | Arch::Nvptx | Arch::Spirv => return None,
     };
     table.iter().find(|(name, _)| *name == llvm).map(|(_, detected)| *detected)
 }

@@ -32,6 +32,8 @@ pub enum Arch {
     Thumb,
     /// Nvidia's virtual machine; its code is PTX text, not an object.
     Nvptx,
+    /// Vulkan's compute shaders: SPIR-V, which MLIR makes without LLVM.
+    Spirv,
 }
 
 impl Arch {
@@ -44,6 +46,7 @@ impl Arch {
             Arch::Wasm32 => "wasm32",
             Arch::Thumb => "arm",
             Arch::Nvptx => "nvptx64",
+            Arch::Spirv => "spirv",
         }
     }
 }
@@ -62,6 +65,8 @@ pub struct Capabilities {
     pub f64: bool,
     /// Division of 64-bit integers and their casts to and from floats.
     pub i64_division: bool,
+    /// Subnormal numbers; without them they count as zero.
+    pub subnormals: bool,
 }
 
 /// A target: everything LLVM and the lowering of kernels need to know.
@@ -142,6 +147,11 @@ impl Target {
         Ok(Self { name: "host".to_owned(), triple, cpu, features, ..base })
     }
 
+    /// Whether kernels are launched over work-groups of threads, instead of called for tiles.
+    pub fn is_gpu(&self) -> bool {
+        matches!(self.arch, Arch::Nvptx | Arch::Spirv)
+    }
+
     /// CPU features that the code may use, named as Rust's run-time detection names them, sorted: what a machine
     /// must have to run it. Features that never change code of kernels are left out.
     pub fn required_features(&self) -> Vec<&'static str> {
@@ -156,7 +166,7 @@ impl Target {
 
     /// Whether packages can hold its code.
     pub fn has_packages(&self) -> bool {
-        !matches!(self.arch, Arch::Wasm32 | Arch::Thumb | Arch::Nvptx)
+        !matches!(self.arch, Arch::Wasm32 | Arch::Thumb)
     }
 
     /// LLVM's code generator for this target: position-independent, small code model.

@@ -1,4 +1,4 @@
-//! The named targets. A new CPU target is a row here.
+//! The named targets. A new CPU target, or another generation of a GPU, is a row here.
 
 use super::{Arch, Capabilities, Target};
 
@@ -16,8 +16,14 @@ pub(super) struct Row {
     can: Capabilities,
 }
 
-const ALL: Capabilities =
-    Capabilities { fma: true, rounding: true, f16_casts: true, f64: true, i64_division: true };
+const ALL: Capabilities = Capabilities {
+    fma: true,
+    rounding: true,
+    f16_casts: true,
+    f64: true,
+    i64_division: true,
+    subnormals: true,
+};
 
 pub(super) static TARGETS: &[Row] = &[
     Row {
@@ -123,7 +129,7 @@ pub(super) static TARGETS: &[Row] = &[
         vector_registers: 0,
         pointer_bits: 32,
         index_bits: 32,
-        can: Capabilities { fma: true, rounding: false, f16_casts: true, f64: false, i64_division: false },
+        can: Capabilities { rounding: false, f64: false, i64_division: false, ..ALL },
     },
     Row {
         name: "ptx",
@@ -137,6 +143,34 @@ pub(super) static TARGETS: &[Row] = &[
         pointer_bits: 64,
         index_bits: 64,
         can: ALL,
+    },
+    Row {
+        name: "ptx-sm90",
+        arch: Arch::Nvptx,
+        triple: "nvptx64-nvidia-cuda",
+        cpu: "sm_90",
+        features: "+ptx80",
+        abi: "",
+        vector_bits: 0,
+        vector_registers: 0,
+        pointer_bits: 64,
+        index_bits: 64,
+        can: ALL,
+    },
+    // Vulkan promises neither a fused multiply-add that rounds once, nor round-to-nearest casts to f16, nor
+    // subnormal numbers; f64 is not on every device, so only kernels that are about f64 use it.
+    Row {
+        name: "spirv",
+        arch: Arch::Spirv,
+        triple: "spirv1.3-unknown-vulkan1.1",
+        cpu: "vulkan1.1",
+        features: "",
+        abi: "",
+        vector_bits: 0,
+        vector_registers: 0,
+        pointer_bits: 64,
+        index_bits: 64,
+        can: Capabilities { fma: false, f16_casts: false, f64: false, subnormals: false, ..ALL },
     },
 ];
 

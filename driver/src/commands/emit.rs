@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use tcc::compile::{Compiled, Options};
-use tcc::{Result, link, plan, write};
+use tcc::{Diagnostics, Result, link, plan, report, write};
 use tcc_codegen::standalone::Standalone;
+use tcc_codegen::target::Arch;
 use tcc_codegen::{Emit, Target};
 use tcc_ir::{Graph, Op};
 
@@ -29,6 +30,10 @@ pub enum Stage {
     Header,
     /// A shared library of `obj`; for wasm32 a module
     Shared,
+    /// PTX, of Nvidia's GPUs
+    Ptx,
+    /// SPIR-V binaries, of Vulkan's devices
+    Spirv,
     /// Values with their places, and steps
     Plan,
 }
@@ -114,6 +119,11 @@ fn one(compiled: &Compiled, options: &Options, stage: Stage) -> Result<Vec<Emitt
         }
         Stage::LlvmIr => modules(Emit::LlvmIr, "ll", |made| made.llvm_ir.map(|t| Emitted::text("", t)))?,
         Stage::Asm => modules(Emit::Assembly, "s", |made| made.assembly.map(|t| Emitted::text("", t)))?,
+        Stage::Ptx if compiled.target.arch != Arch::Nvptx => return Err(other_target(compiled, "PTX")),
+        Stage::Ptx => modules(Emit::Assembly, "ptx", |made| made.assembly.map(|t| Emitted::text("", t)))?,
+        Stage::Spirv => {
+            modules(Emit::Spirv, "spv", |made| made.spirv.map(|bytes| Emitted::binary("", bytes)))?
+        }
     })
 }
 
@@ -127,6 +137,11 @@ fn kernels(graph: &Graph) -> String {
         node.op.visit_graphs(&mut |region| text += &kernels(region));
     }
     text
+}
+
+fn other_target(compiled: &Compiled, form: &'static str) -> Diagnostics {
+    let target = compiled.target.name.clone();
+    report::codegen(&tcc_codegen::Error::NoSuchForm { target, form, advice: "compile for `ptx`" }).into()
 }
 
 /// Writes the files into a folder, or text to the screen where none is given.

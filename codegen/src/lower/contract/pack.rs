@@ -350,7 +350,8 @@ impl Tile<'_> {
 
     fn copy_vector(&self, e: &mut Emitter, load: ExprId, at: &Val, row: &Val) {
         let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
-        let (name, ty, _) = e.memref(*buffer);
+        let (memory, ty, _) = e.memref(*buffer);
+        let name = memory.name;
         let (value, vector) = (e.w.fresh(), self.c.vector());
         e.w.line(format_args!("{value} = vector.load {name}[{at}] : memref<?x{ty}>, {vector}"));
         e.w.line(format_args!("vector.store {value}, {}[{row}] : memref<?x{ty}>, {vector}", self.packed));
@@ -366,7 +367,8 @@ impl Tile<'_> {
     ) {
         let c = self.c;
         let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
-        let (name, ty, _) = e.memref(*buffer);
+        let (memory, ty, _) = e.memref(*buffer);
+        let name = memory.name;
         let (value, zero, vector) = (e.w.fresh(), e.w.fresh(), c.vector());
         e.w.line(format_args!("{zero} = arith.constant dense<{}> : {vector}", c.zero()));
         e.w.line(format_args!(

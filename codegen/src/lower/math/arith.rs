@@ -4,6 +4,7 @@
 
 use super::super::emitter::Emitter;
 use super::super::writer::{F32, F64, I32, I64, Ty, Val, Writer};
+use crate::target::Arch;
 
 /// A polynomial for each width, constant term first.
 pub struct Coefficients {
@@ -77,15 +78,22 @@ impl<'a, 'k> Arith<'a, 'k> {
     }
 
     pub fn abs(&mut self, a: &Val) -> Val {
-        self.e.w.un("math.absf", a)
+        self.e.abs(a)
     }
 
     pub fn sqrt(&mut self, a: &Val) -> Val {
-        self.e.w.un("math.sqrt", a)
+        self.e.sqrt(a)
     }
 
     /// `magnitude` with the sign of `sign`.
     pub fn copysign(&mut self, magnitude: &Val, sign: &Val) -> Val {
+        // MLIR takes no such operation on f64 to SPIR-V.
+        if self.e.target.arch == Arch::Spirv && self.ty == F64 {
+            let (size, sign) = (self.abs(magnitude), self.bits(sign));
+            let (size, sign) = (self.bits(&size), self.int_c("arith.andi", &sign, i64::MIN));
+            let bits = self.int_op("arith.ori", &size, &sign);
+            return self.from_bits(&bits);
+        }
         self.e.w.bin("math.copysign", magnitude, sign)
     }
 

@@ -1,8 +1,9 @@
 //! Rounding to integers, also where the target has no instruction for it.
 
 use super::super::emitter::Emitter;
-use super::super::writer::{F64, Val};
+use super::super::writer::{F32, F64, Val};
 use super::arith::Arith;
+use crate::target::Arch;
 
 /// Direction.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,13 @@ pub enum To {
 /// `x` rounded to an integer; NaN, infinities and the sign of zero stay.
 pub fn round(e: &mut Emitter, to: To, x: &Val) -> Val {
     let can = e.target.can;
+    if can.rounding && to == To::Zero && e.target.arch == Arch::Spirv && x.ty == F32 {
+        // MLIR takes no truncation to SPIR-V.
+        let a = &mut Arith::new(e, x.ty);
+        let size = a.abs(x);
+        let down = a.w().un("math.floor", &size);
+        return a.copysign(&down, x);
+    }
     if can.rounding && (x.ty != F64 || can.f64) {
         let op = match to {
             To::Even => "math.roundeven",

@@ -154,8 +154,8 @@ fn reduce(a: &mut Arith, size: &Val) -> Reduced {
         .map(|j| {
             let at = a.int_c("arith.addi", &first, j);
             let at = a.w().index_cast(&at, Ty::Index);
-            let (int, n) = (a.int, words.len());
-            a.w().def(int, format_args!("memref.load {table}[{at}] : memref<{n}x{int}>"))
+            let int = a.int;
+            a.w().load(&table, int, &at)
         })
         .collect();
     let products: Vec<Val> = loaded

@@ -126,7 +126,7 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    fn allows(self, dtype: DType, want: f64, got: f64) -> bool {
+    pub fn allows(self, dtype: DType, want: f64, got: f64) -> bool {
         if want == got || (want.is_nan() && got.is_nan()) {
             return true;
         }
@@ -162,7 +162,18 @@ pub fn agree_within(
     let want = interpret(kernel, &cx, inputs).expect("interprets");
     let host = Target::host().expect("a known host");
     let got = run_on(&host, opt, kernel, env, inputs).expect("runs");
-    for (output, (w, g)) in want.iter().zip(&got).enumerate() {
+    compare(kernel, &want, &got, &|dtype, _, want, got| tolerance.allows(dtype, want, got));
+    crate::gpu::tests::agree(kernel, env, inputs, &want, tolerance);
+}
+
+/// Integers have to be equal; whether two floats at a place agree is what `near` says.
+pub fn compare(
+    kernel: &Kernel,
+    want: &[Tensor],
+    got: &[Tensor],
+    near: &dyn Fn(DType, usize, f64, f64) -> bool,
+) {
+    for (output, (w, g)) in want.iter().zip(got).enumerate() {
         assert_eq!(w.shape(), g.shape());
         let dtype = w.dtype();
         if !dtype.is_float() {
@@ -178,7 +189,7 @@ pub fn agree_within(
         for (i, (a, b)) in w.floats().iter().zip(g.floats()).enumerate() {
             let what = kernel.stages.last().and_then(|s| s.stores.get(output)).map(|s| kernel.expr(s.value));
             assert!(
-                tolerance.allows(dtype, *a, b),
+                near(dtype, i, *a, b),
                 "{} output {output} ({what:?}) at {i}: {b:e} instead of {a:e}",
                 kernel.name
             );

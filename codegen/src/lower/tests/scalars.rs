@@ -87,10 +87,15 @@ fn unary_functions_agree_on_every_type() {
             d if d.is_float() => **k != UnaryKind::Not,
             _ => k.takes_ints() || **k == UnaryKind::Not,
         });
-        let name = format!("unary_{dtype}");
-        let k =
-            functions(name, &[dtype], values.len(), |b, x| kinds.map(|kind| b.unary(*kind, x[0])).collect());
-        agree_within(OptLevel::None, &k, &no_symbols, &[tensor(dtype, &values)], Tolerance::Ulps(4.0));
+        // Apart, as not every target has those of f64.
+        let (angles, others): (Vec<UnaryKind>, Vec<UnaryKind>) =
+            kinds.copied().partition(|k| matches!(k, UnaryKind::Sin | UnaryKind::Cos | UnaryKind::Tan));
+        for kinds in [angles, others].into_iter().filter(|kinds| !kinds.is_empty()) {
+            let k = functions(format!("unary_{dtype}"), &[dtype], values.len(), |b, x| {
+                kinds.into_iter().map(|kind| b.unary(kind, x[0])).collect()
+            });
+            agree_within(OptLevel::None, &k, &no_symbols, &[tensor(dtype, &values)], Tolerance::Ulps(4.0));
+        }
     }
 }
 
