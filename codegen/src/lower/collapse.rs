@@ -14,14 +14,15 @@ pub fn collapse(kernel: &Kernel) -> Kernel {
 }
 
 /// What becomes of the parts of a kernel that is rebuilt.
-trait Rebuild {
+pub trait Rebuild {
     /// The replacement of an axis position.
     fn axis(&self, b: &mut Builder, axis: AxisId) -> ExprId;
     /// The index of an access after its parts were rebuilt.
     fn index(&self, kernel: &Kernel, buffer: BufferId, index: Vec<ExprId>, b: &mut Builder) -> Vec<ExprId>;
 }
 
-fn rebuild(kernel: &Kernel, shapes: Kernel, keep: &dyn Fn(AxisId) -> bool, how: &dyn Rebuild) -> Kernel {
+/// Rebuilds a kernel over the axes that `keep` says, with the buffers and extents of `shapes`.
+pub fn rebuild(kernel: &Kernel, shapes: Kernel, keep: &dyn Fn(AxisId) -> bool, how: &dyn Rebuild) -> Kernel {
     let mut b = Builder::resume(Kernel { exprs: vec![], stages: vec![], ..shapes });
     let mut done: Vec<ExprId> = Vec::new();
     for e in &kernel.exprs {

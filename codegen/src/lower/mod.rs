@@ -17,6 +17,8 @@ pub(crate) mod space;
 pub(crate) mod tests;
 pub(crate) mod writer;
 
+pub use contract::{Layout, prepack};
+
 use crate::gpu::Group;
 use crate::mlir::Function;
 use crate::target::Target;

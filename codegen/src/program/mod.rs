@@ -5,6 +5,7 @@ mod control;
 mod expr_text;
 mod exprs;
 mod kernels;
+mod prepack;
 mod section;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -64,8 +65,10 @@ pub fn compile(
 
 /// A program without machine code.
 pub fn translate(graph: &Graph, target: &Target) -> Result<Program, CompileError> {
+    let mut graph = graph.clone();
+    prepack::prepack(&mut graph, target);
     let mut kernels = Kernels::new(target);
-    let mut program = walk::walk(graph, &mut kernels).map_err(CompileError::Unsupported)?;
+    let mut program = walk::walk(&graph, &mut kernels).map_err(CompileError::Unsupported)?;
     program.modules = kernels.modules();
     program.manifest.kernels = kernels.manifest();
     program.groups = kernels.list.iter().filter_map(|(lowered, _)| lowered.group.clone()).collect();

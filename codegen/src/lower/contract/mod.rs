@@ -5,12 +5,13 @@
 //! memory, panel by panel, k-major, whatever its index expressions are (so a convolution is the same as a matrix
 //! product); then for each block of rows the register block runs over k, and the kernel's store is applied to the
 //! results. A long k is done in blocks that fit the caches; sums wait in scratch memory between them. The row
-//! operand is read in place.
+//! operand is read in place. Constant operands can be laid out ahead (see `layout`); nothing is packed of those.
 //!
 //! The blocking follows Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), with
 //! the row operand unpacked.
 
 mod finish;
+mod layout;
 mod multiply;
 mod pack;
 #[cfg(test)]
@@ -24,6 +25,8 @@ use crate::target::Target;
 use tcc_ir::kernel::{AccOp, AxisId, ExprId, Kernel, Scalar, Stage};
 use tcc_ir::ops::BinaryKind;
 use tcc_ir::{DType, Dim};
+
+pub use layout::{Layout, prepack};
 
 /// Positions on k that are done at once: a panel of them stays in the first-level cache.
 const K_BLOCK: i64 = 256;
@@ -44,8 +47,9 @@ pub struct Contract {
     k: Vec<AxisId>,
     rows: ExprId,
     columns: ExprId,
-    /// The load of the row operand runs along all of `k` contiguously.
-    flat: Option<ExprId>,
+    row_layout: RowLayout,
+    /// The columns lie in panels already.
+    panelled: Option<ExprId>,
     /// The stores see the columns as one contiguous axis.
     flat_stores: bool,
     dtype: DType,
@@ -59,6 +63,23 @@ pub struct Contract {
     row_chunk: Option<i64>,
     /// The target loads vectors from scattered places.
     gathers: bool,
+}
+
+/// How the row operand lies in memory.
+enum RowLayout {
+    /// This load runs along all of `k` contiguously.
+    Flat(ExprId),
+    /// The rows of a register block lie side by side for each position on `k`: an operand laid out ahead.
+    Blocked(ExprId),
+    Any,
+}
+
+impl RowLayout {
+    fn of(kernel: &Kernel, rows: ExprId, m: &[AxisId], k: &[AxisId], mr: i64) -> Self {
+        let flat = || flat_load(kernel, rows, k).map(RowLayout::Flat);
+        let blocked = || layout::blocked_load(kernel, rows, m, k, mr).map(RowLayout::Blocked);
+        flat().or_else(blocked).unwrap_or(RowLayout::Any)
+    }
 }
 
 fn product(kernel: &Kernel, axes: &[AxisId]) -> Dim {
@@ -120,7 +141,8 @@ impl Contract {
             _ => None,
         };
         Some(Contract {
-            flat: flat_load(kernel, rows, &k),
+            row_layout: RowLayout::of(kernel, rows, &m, &k, mr),
+            panelled: layout::blocked_load(kernel, columns, &n, &k, lanes * vectors),
             flat_stores: finish::sees_flat(kernel, stage, &n),
             batch,
             m,
@@ -199,7 +221,10 @@ impl Contract {
     pub fn write(&self, e: &mut Emitter, tile: &Val, base: &Dim) -> Dim {
         let kernel = e.kernel;
         let size = self.dtype.size() as i64;
-        let packed_elems = self.k_at_once(kernel) * Dim::from(self.panels * self.nr());
+        let packed_elems = match self.panelled {
+            Some(_) => Dim::from(0),
+            None => self.k_at_once(kernel) * Dim::from(self.panels * self.nr()),
+        };
         let sum_elems = self.kept_rows(kernel) * Dim::from(self.kept_columns());
         let lane_elems = Dim::from(self.n.len() as i64 * self.panels * self.nr());
         let sums_at = base.clone() + aligned(&(packed_elems.clone() * Dim::from(size)));

@@ -1,11 +1,17 @@
 //! The register block: rows times vectors of a panel, over a pass's positions on k.
 
-use super::{Pass, Tile};
+use super::{Pass, RowLayout, Tile};
 use crate::lower::emitter::Emitter;
 use crate::lower::scalar::INDEX;
 use crate::lower::writer::Val;
 use tcc_ir::DType;
 use tcc_ir::kernel::{AxisId, ExprId, Scalar};
+
+/// A panel of columns in memory.
+struct Panel {
+    memory: String,
+    at: Val,
+}
 
 impl Tile<'_> {
     /// Multiplies the rows from `m0` on with panel `p`; results go to where sums are kept.
@@ -23,7 +29,7 @@ impl Tile<'_> {
                 c.m.iter().map(|a| (*a, e.axis(*a))).collect()
             })
             .collect();
-        let panel = e.w.bin("arith.muli", p, &pass.k_len);
+        let panel = self.panel(e, pass, p);
         let places = self.sum_places(e, pass, m0, p);
         let (vector, elem) = (c.vector(), c.elem());
         let inits: Vec<String> = if c.k_block.is_some() {
@@ -41,9 +47,10 @@ impl Tile<'_> {
             e.w.line(format_args!("{zero} = arith.constant dense<{}> : {vector}", c.zero()));
             vec![zero; places.len()]
         };
-        let finals = match c.flat {
-            Some(load) => self.multiply_flat(e, pass, load, &rows, &panel, &inits),
-            None => self.multiply_nested(e, pass, &rows, &panel, &inits, &c.k),
+        let finals = match c.row_layout {
+            RowLayout::Flat(load) => self.multiply_flat(e, pass, load, &rows, &panel, &inits),
+            RowLayout::Blocked(load) => self.multiply_blocked(e, pass, load, &rows[0], &panel, &inits),
+            RowLayout::Any => self.multiply_nested(e, pass, &rows, &panel, &inits, &c.k),
         };
         for (at, acc) in places.iter().zip(&finals) {
             e.w.line(format_args!("vector.store {acc}, {}[{at}] : memref<?x{elem}>, {vector}", self.sums));
@@ -70,19 +77,16 @@ impl Tile<'_> {
         pass: &Pass,
         load: ExprId,
         rows: &[Vec<(AxisId, Val)>],
-        panel: &Val,
+        panel: &Panel,
         inits: &[String],
     ) -> Vec<String> {
         let c = self.c;
-        let Scalar::Load { buffer, index, .. } = e.kernel.expr(load) else { unreachable!("a load") };
+        let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
         let bases: Vec<Val> = rows
             .iter()
             .map(|row| {
                 row.iter().for_each(|(a, v)| e.set_axis(*a, v.clone()));
-                e.enter(c.k[0], &pass.k.0);
-                let start = e.w.int(INDEX, 0);
-                c.k[1..].iter().for_each(|a| e.set_axis(*a, start.clone()));
-                e.position(self.stage, *buffer, index)
+                self.start_of_k(e, pass, load)
             })
             .collect();
         let low = e.w.index(0);
@@ -102,12 +106,67 @@ impl Tile<'_> {
         })
     }
 
+    /// The rows of a block lie side by side: one loop over one stream.
+    fn multiply_blocked(
+        &self,
+        e: &mut Emitter,
+        pass: &Pass,
+        load: ExprId,
+        first_row: &[(AxisId, Val)],
+        panel: &Panel,
+        inits: &[String],
+    ) -> Vec<String> {
+        let c = self.c;
+        let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
+        first_row.iter().for_each(|(a, v)| e.set_axis(*a, v.clone()));
+        let base = self.start_of_k(e, pass, load);
+        let (low, mr) = (e.w.index(0), e.w.index(c.mr));
+        e.vector_loop((&low, &pass.k_len), inits, &c.vector(), |e, k, accs| {
+            let row = e.w.bin("arith.muli", k, &mr);
+            let row = e.w.bin("arith.addi", &base, &row);
+            let values = (0..c.mr)
+                .map(|i| {
+                    let i = e.w.index(i);
+                    let at = e.w.bin("arith.addi", &row, &i);
+                    e.load(*buffer, &at)
+                })
+                .collect::<Vec<_>>();
+            self.update(e, panel, k, &values, accs)
+        })
+    }
+
+    /// The place that `load` reads at the pass's first position on k.
+    fn start_of_k(&self, e: &mut Emitter, pass: &Pass, load: ExprId) -> Val {
+        let Scalar::Load { buffer, index, .. } = e.kernel.expr(load) else { unreachable!("a load") };
+        e.enter(self.c.k[0], &pass.k.0);
+        let start = e.w.int(INDEX, 0);
+        self.c.k[1..].iter().for_each(|a| e.set_axis(*a, start.clone()));
+        e.position(self.stage, *buffer, index)
+    }
+
+    /// Where a panel is: the memory, and the place of its values for the pass's first position on k.
+    fn panel(&self, e: &mut Emitter, pass: &Pass, p: &Val) -> Panel {
+        match self.c.panelled {
+            None => {
+                let at = e.w.bin("arith.muli", p, &pass.k_len);
+                let nr = e.w.index(self.c.nr());
+                Panel { memory: self.packed.clone(), at: e.w.bin("arith.muli", &at, &nr) }
+            }
+            Some(load) => {
+                let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
+                let n0 = self.column(e, pass, p);
+                e.enter(self.c.n[0], &n0);
+                Panel { memory: e.memref(*buffer).0, at: self.start_of_k(e, pass, load) }
+            }
+        }
+    }
+
     fn multiply_nested(
         &self,
         e: &mut Emitter,
         pass: &Pass,
         rows: &[Vec<(AxisId, Val)>],
-        panel: &Val,
+        panel: &Panel,
         accs: &[String],
         axes: &[AxisId],
     ) -> Vec<String> {
@@ -131,12 +190,12 @@ impl Tile<'_> {
     }
 
     /// One k: every row's value times every vector of the panel.
-    fn update(&self, e: &mut Emitter, panel: &Val, k: &Val, values: &[Val], accs: &[String]) -> Vec<String> {
+    fn update(&self, e: &mut Emitter, panel: &Panel, k: &Val, values: &[Val], accs: &[String]) -> Vec<String> {
         let c = self.c;
         let (vector, elem) = (c.vector(), c.elem());
         let nr = e.w.index(c.nr());
-        let row = e.w.bin("arith.addi", panel, k);
-        let row = e.w.bin("arith.muli", &row, &nr);
+        let row = e.w.bin("arith.muli", k, &nr);
+        let row = e.w.bin("arith.addi", &panel.at, &row);
         let columns: Vec<String> = (0..c.vectors)
             .map(|v| {
                 let offset = e.w.index(v * c.lanes);
@@ -144,7 +203,7 @@ impl Tile<'_> {
                 let name = e.w.fresh();
                 e.w.line(format_args!(
                     "{name} = vector.load {}[{at}] : memref<?x{elem}>, {vector}",
-                    self.packed
+                    panel.memory
                 ));
                 name
             })

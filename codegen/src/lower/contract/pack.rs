@@ -60,7 +60,7 @@ impl Tile<'_> {
     /// Whether anything reads the table of columns' positions.
     fn needs_lanes(&self, kernel: &Kernel) -> bool {
         let by_lane = self.c.n.len() > 1 && !self.c.flat_stores;
-        by_lane || matches!(self.source(kernel), Source::Places { .. } | Source::Each)
+        by_lane || self.c.panelled.is_none() && matches!(self.source(kernel), Source::Places { .. } | Source::Each)
     }
 
     /// Fills the table of columns' positions. Columns beyond the last repeat it.
@@ -101,6 +101,9 @@ impl Tile<'_> {
 
     /// Packs all panels of a tile for the pass's positions on k.
     pub fn pack(&self, e: &mut Emitter, pass: &Pass) {
+        if self.c.panelled.is_some() {
+            return;
+        }
         match self.source(e.kernel) {
             Source::Rows => self.pack_rows(e, pass),
             Source::Strided => self.pack_strided(e, pass),

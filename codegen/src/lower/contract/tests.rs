@@ -1,9 +1,10 @@
 //! Matrix products and convolutions, as operators of a graph, against the kernel interpreter.
 
 use crate::lower::tests::agree;
-use tcc_ir::kernel::Kernel;
+use crate::target::Target;
+use tcc_ir::kernel::{Kernel, interpret};
 use tcc_ir::ops::{Contract, Conv, ConvTranspose};
-use tcc_ir::{DType, Dim, Graph, Loc, Op, Symbol, Tensor, Type};
+use tcc_ir::{DType, Dim, EvalCx, Graph, Loc, Op, Symbol, Tensor, TensorType, Type};
 
 /// The kernel of one operator.
 fn kernel_of(op: impl Into<Op>, types: &[Type]) -> Kernel {
@@ -153,4 +154,40 @@ fn transposed_convolutions_agree() {
         };
         check(op, DType::F32, &[&[2, 4, 5, 6], &[4, 6 / groups, 3, 2]]);
     }
+}
+
+/// The kernel with both operands constant and laid out ahead does the same on the new layouts, in the interpreter
+/// and compiled. Gives how many operands changed.
+fn check_prepacked(op: impl Into<Op>, shapes: &[&[usize]]) -> usize {
+    let types: Vec<Type> = shapes.iter().map(|s| Type::tensor(DType::F32, s.iter().copied())).collect();
+    let plain: Vec<Tensor> = shapes.iter().enumerate().map(|(i, s)| values(DType::F32, s, i)).collect();
+    let kernel = kernel_of(op, &types);
+    let host = Target::host().expect("a known host");
+    let Some(packed) = super::prepack(&kernel, &host, &|_| true) else { return 0 };
+    let mut inputs = plain.clone();
+    for (input, layout) in &packed.layouts {
+        inputs[*input] = layout.apply(&plain[*input]);
+        let ty = &packed.kernel.buffers[*input].ty;
+        assert_eq!(*ty, TensorType::new(DType::F32, inputs[*input].shape().iter().map(|n| *n as i64)));
+    }
+    let cx = EvalCx::new(&none, &[], &|_, _| unreachable!("kernels have no regions"));
+    let want = interpret(&kernel, &cx, &plain).expect("interprets");
+    assert_eq!(interpret(&packed.kernel, &cx, &inputs).expect("interprets"), want);
+    agree(&packed.kernel, &none, &inputs, 1e-5);
+    packed.layouts.len()
+}
+
+#[test]
+fn operands_laid_out_ahead_agree() {
+    for (m, k, n) in [(4, 4, 8), (13, 33, 47), (40, 700, 300), (7, 513, 9)] {
+        assert_eq!(check_prepacked(matmul(DType::F32), &[&[m, k], &[k, n]]), 2);
+    }
+    let transposed =
+        Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![0], rhs: vec![1], out: DType::F32 };
+    assert_eq!(check_prepacked(transposed, &[&[33, 10], &[40, 33]]), 2);
+    let padded = conv([1, 1], [1, 1], [1, 1], [1, 1], 1);
+    assert_eq!(check_prepacked(padded.clone(), &[&[1, 70, 5, 6], &[13, 70, 3, 3]]), 1);
+    assert_eq!(check_prepacked(conv([1, 1], [1, 1], [0, 0], [0, 0], 1), &[&[2, 8, 7, 9], &[16, 8, 1, 1]]), 1);
+    // The weights of groups depend on the group too.
+    assert_eq!(check_prepacked(conv([1, 1], [1, 1], [1, 1], [1, 1], 4), &[&[1, 8, 6, 6], &[24, 2, 3, 3]]), 0);
 }
