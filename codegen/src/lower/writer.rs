@@ -224,7 +224,8 @@ impl Writer {
     pub fn close_vector_for(&mut self, open: VectorLoop, next: &[String], vector: &str) -> Vec<String> {
         self.line(format_args!("scf.yield {} : {}", join(next), join(next.iter().map(|_| vector))));
         self.depth -= 1;
-        self.line("}");
+        // The vectors fill the registers: an unrolled copy with a remainder beside it makes them move and spill.
+        self.line("} {llvm.loop_annotation = #llvm.loop_annotation<unroll = <disable = true>>}");
         let n = next.len();
         (0..n).map(|i| if n == 1 { open.result.clone() } else { format!("{}#{i}", open.result) }).collect()
     }

@@ -144,6 +144,7 @@ impl Module<'_> {
     pub(crate) fn translate(&self, context: &inkwell::context::Context) -> Result<LLVMModuleRef, Error> {
         let session = self.session;
         session.messages.borrow_mut().clear();
+        place_loop_annotations(self.module.as_operation().to_raw());
         // SAFETY: the operation lives as long as `self`. Both bindings name LLVM's one LLVMContextRef, and the
         // module that comes back belongs to that context, or is null.
         let raw = unsafe {
@@ -154,6 +155,33 @@ impl Module<'_> {
         }
         Ok(raw.cast())
     }
+}
+
+/// Moves what is said about loops to where the translation looks for it. The lowering of `scf.for` leaves it on the
+/// branch as an attribute like any other.
+fn place_loop_annotations(module: mlir_sys::MlirOperation) {
+    fn name(text: &'static str) -> mlir_sys::MlirStringRef {
+        mlir_sys::MlirStringRef { data: text.as_ptr().cast(), length: text.len() }
+    }
+    unsafe extern "C" fn visit(
+        operation: mlir_sys::MlirOperation,
+        _: *mut std::ffi::c_void,
+    ) -> mlir_sys::MlirWalkResult {
+        let kept = name("llvm.loop_annotation");
+        // SAFETY: the walk gives live operations. Only branches get the attribute, and they define `loop_annotation`.
+        unsafe {
+            let annotation = mlir_sys::mlirOperationGetDiscardableAttributeByName(operation, kept);
+            if !annotation.ptr.is_null() {
+                let place = name("loop_annotation");
+                mlir_sys::mlirOperationSetInherentAttributeByName(operation, place, annotation);
+                mlir_sys::mlirOperationRemoveDiscardableAttributeByName(operation, kept);
+            }
+        }
+        mlir_sys::MlirWalkResult_MlirWalkResultAdvance
+    }
+    let order = mlir_sys::MlirWalkOrder_MlirWalkPreOrder;
+    // SAFETY: the callback takes no data and doesn't unwind.
+    unsafe { mlir_sys::mlirOperationWalk(module, Some(visit), std::ptr::null_mut(), order) };
 }
 
 fn message(diagnostic: &Diagnostic) -> MlirMessage {

@@ -63,14 +63,24 @@ pub struct Prepacked {
     pub layouts: Vec<(usize, Layout)>,
 }
 
+#[derive(Clone, Copy)]
+enum Side {
+    Rows,
+    Columns,
+}
+
 /// The kernel with the layouts that its schedule likes best of those inputs that are constant; None when there are
 /// none to change.
 pub fn prepack(kernel: &Kernel, target: &Target, is_constant: &dyn Fn(usize) -> bool) -> Option<Prepacked> {
     Contract::of(&collapse(kernel), target)?;
-    let c = Contract::of(kernel, target)?;
     let mut kernel = kernel.clone();
     let mut layouts = Vec::new();
-    for (operand, axes, block) in [(c.rows, &c.m, c.mr), (c.columns, &c.n, c.nr())] {
+    for side in [Side::Rows, Side::Columns] {
+        let c = Contract::of(&kernel, target)?;
+        let (operand, axes, block) = match side {
+            Side::Rows => (c.rows, &c.m, c.mr),
+            Side::Columns => (c.columns, &c.n, c.nr()),
+        };
         let [axis] = axes[..] else { continue };
         let Some((buffer, layout)) = layout_of(&kernel, operand, axis, &c.k, block as usize, c.dtype) else {
             continue;
@@ -98,7 +108,7 @@ fn layout_of(
     let Scalar::Load { buffer, index, guard: None } = kernel.expr(operand) else { return None };
     let loads = kernel.exprs.iter().filter(|e| matches!(e, Scalar::Load { buffer: b, .. } if b == buffer));
     let ty = &kernel.buffer(*buffer).ty;
-    if ty.dtype != dtype || loads.count() != 1 || index.len() != k.len() + 1 {
+    if ty.dtype != dtype || loads.count() != 1 {
         return None;
     }
     let place = |a: &AxisId| {
@@ -106,7 +116,9 @@ fn layout_of(
         (ty.shape[at].as_const().is_some() && ty.shape[at] == *kernel.extent(*a)).then_some(at)
     };
     let others = k.iter().map(place).collect::<Option<Vec<_>>>()?;
-    Some((*buffer, Layout { blocked: place(&axis)?, block, others }))
+    let blocked = place(&axis)?;
+    let covered = |at: usize| at == blocked || others.contains(&at) || ty.shape[at].is_const(1);
+    (0..index.len()).all(covered).then_some((*buffer, Layout { blocked, block, others }))
 }
 
 struct Relay<'l> {

@@ -36,8 +36,8 @@ const K_WHOLE: i64 = 512;
 const PACKED_BYTES: i64 = 128 << 10;
 /// Panels in a tile at most.
 const MAX_PANELS: i64 = 16;
-/// Tiles below which rows are split too, so that threads have work.
-const FEW_TILES: i64 = 8;
+/// Tiles a core below which rows are split too, so that threads have work.
+const FEW_TILES: i64 = 2;
 
 /// A kernel of this class, with what its schedule chose.
 pub struct Contract {
@@ -61,8 +61,6 @@ pub struct Contract {
     /// How many positions of the first axis of `k` are done at once; all of them without.
     k_block: Option<i64>,
     row_chunk: Option<i64>,
-    /// The target loads vectors from scattered places.
-    gathers: bool,
 }
 
 /// How the row operand lies in memory.
@@ -136,8 +134,12 @@ impl Contract {
         let panels = panel_bytes.map_or(2, |bytes| (PACKED_BYTES / bytes.max(1)).clamp(1, MAX_PANELS));
         let columns_of_tile = Dim::from(panels * lanes * vectors);
         let n_tiles = product(kernel, &batch) * product(kernel, &n).ceil_div(&columns_of_tile);
+        let wanted = FEW_TILES * i64::from(machine.cores);
         let row_chunk = match (n_tiles.as_const(), product(kernel, &m).as_const()) {
-            (Some(tiles), Some(rows)) if tiles < FEW_TILES && rows > 4 * mr => Some((rows / 4 / mr + 1) * mr),
+            (Some(tiles @ 1..), Some(rows)) if tiles < wanted && rows > 4 * mr => {
+                let chunks = wanted.div_euclid(tiles).min(rows / (2 * mr)).max(1);
+                (chunks > 1).then(|| (rows / chunks / mr + 1) * mr)
+            }
             _ => None,
         };
         Some(Contract {
@@ -157,7 +159,6 @@ impl Contract {
             panels,
             k_block,
             row_chunk,
-            gathers: target.vector_bits >= 256,
         })
     }
 

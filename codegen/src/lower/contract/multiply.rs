@@ -156,7 +156,7 @@ impl Tile<'_> {
                 let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
                 let n0 = self.column(e, pass, p);
                 e.enter(self.c.n[0], &n0);
-                Panel { memory: e.memref(*buffer).0, at: self.start_of_k(e, pass, load) }
+                Panel { memory: e.memref(*buffer).0.name, at: self.start_of_k(e, pass, load) }
             }
         }
     }

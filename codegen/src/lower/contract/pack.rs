@@ -4,7 +4,7 @@ use super::{Pass, Tile, uncast};
 use crate::lower::access::{Stride, coefficient, depends, stride_of};
 use crate::lower::emitter::Emitter;
 use crate::lower::scalar::INDEX;
-use crate::lower::writer::{I1, Ty, Val};
+use crate::lower::writer::{I1, Ty, Val, join};
 use indexmap::IndexSet;
 use tcc_ir::kernel::{AxisId, ExprId, Kernel, Scalar};
 
@@ -247,9 +247,12 @@ impl Tile<'_> {
                         let at = e.w.bin("arith.addi", first, at);
                         self.copy_vector(e, load, &at, row);
                     }
-                    Places::Scattered { at: places, mask, ty } => {
-                        self.gather_vector(e, load, (at, places, ty), mask, row);
+                    Places::Nowhere => {
+                        let (zero, vector) = (e.w.fresh(), c.vector());
+                        e.w.line(format_args!("{zero} = arith.constant dense<{}> : {vector}", c.zero()));
+                        self.store_vector(e, &zero, row);
                     }
+                    Places::Scattered { places, mask } => self.copy_scattered(e, load, at, (places, mask), row),
                     Places::Unknown => self.copy_lanes(e, p, load, at, row),
                 };
                 let along_run = |e: &mut Emitter, places: &Places| {
@@ -271,11 +274,16 @@ impl Tile<'_> {
                     along_run(e, &Places::Unknown);
                     continue;
                 }
-                let (adjacent, first, scattered) = self.vector_places(e, load, &from);
-                e.w.open_if(&adjacent);
-                along_run(e, &Places::Adjacent(first));
+                let found = self.vector_places(e, &from);
+                e.w.open_if(&found.adjacent);
+                along_run(e, &Places::Adjacent(found.first));
                 e.w.open_else();
-                along_run(e, &scattered);
+                e.w.open_if(&found.any);
+                let places = self.scattered(e, &from, found.mask);
+                along_run(e, &places);
+                e.w.open_else();
+                along_run(e, &Places::Nowhere);
+                e.w.close_if();
                 e.w.close_if();
             }
         });
@@ -310,15 +318,12 @@ impl Tile<'_> {
     fn copies_vectors(&self, e: &Emitter, load: ExprId) -> bool {
         let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { return false };
         let dtype = e.kernel.buffer(*buffer).ty.dtype;
-        self.c.gathers && load == uncast(e.kernel, self.c.columns) && dtype == self.c.dtype
+        load == uncast(e.kernel, self.c.columns) && dtype == self.c.dtype
     }
 
-    /// Of the vector of columns that begins at `from`: whether its elements are adjacent, the place of the first,
-    /// and the places as a vector.
-    fn vector_places(&self, e: &mut Emitter, load: ExprId, from: &Val) -> (Val, Val, Places) {
+    /// What the table says of the vector of columns that begins at `from`.
+    fn vector_places(&self, e: &mut Emitter, from: &Val) -> Found {
         let c = self.c;
-        let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
-        let elements = e.kernel.buffer(*buffer).ty.n_elements().as_const();
         let wide = format!("vector<{}xi64>", c.lanes);
         let truth = format!("vector<{}xi1>", c.lanes);
         let mut def = |op: String| {
@@ -336,19 +341,29 @@ impl Tile<'_> {
         let equal = def(format!("vector.reduction <and>, {equal} : {truth} into i1"));
         let zeros = def(format!("arith.constant dense<0> : {wide}"));
         let mask = def(format!("arith.cmpi sge, {places}, {zeros} : {wide}"));
-        // Masked places are never read; 0 keeps their addresses in order.
-        let mut at = def(format!("arith.maxsi {places}, {zeros} : {wide}"));
-        let mut ty = wide.clone();
-        if elements.is_some_and(|n| n <= i64::from(i32::MAX)) {
-            ty = format!("vector<{}xi32>", c.lanes);
-            at = def(format!("arith.trunci {at} : {wide} to {ty}"));
-        }
+        let any = def(format!("vector.reduction <or>, {mask} : {truth} into i1"));
         let first = Val::named(&first, INDEX);
         let zero = e.w.int(INDEX, 0);
         let real = e.w.cmp("sge", &first, &zero);
         let adjacent = e.w.bin("arith.andi", &Val::named(&equal, I1), &real);
         let first = e.w.index_cast(&first, Ty::Index);
-        (adjacent, first, Places::Scattered { at, mask, ty })
+        Found { adjacent, any: Val::named(&any, I1), first, mask }
+    }
+
+    /// The places of a vector's columns one by one. A column without one takes place 0: as some column has a place,
+    /// and steps go forward, there is an element.
+    fn scattered(&self, e: &mut Emitter, from: &Val, mask: String) -> Places {
+        let zero = e.w.int(INDEX, 0);
+        let places = (0..self.c.lanes)
+            .map(|lane| {
+                let lane = e.w.index(lane);
+                let at = e.w.bin("arith.addi", from, &lane);
+                let at = e.w.def(INDEX, format_args!("memref.load {}[{at}] : memref<?xi64>", self.offsets));
+                let at = e.w.bin("arith.maxsi", &at, &zero);
+                e.w.index_cast(&at, Ty::Index)
+            })
+            .collect();
+        Places::Scattered { places, mask }
     }
 
     fn copy_vector(&self, e: &mut Emitter, load: ExprId, at: &Val, row: &Val) {
@@ -357,29 +372,38 @@ impl Tile<'_> {
         let name = memory.name;
         let (value, vector) = (e.w.fresh(), self.c.vector());
         e.w.line(format_args!("{value} = vector.load {name}[{at}] : memref<?x{ty}>, {vector}"));
-        e.w.line(format_args!("vector.store {value}, {}[{row}] : memref<?x{ty}>, {vector}", self.packed));
+        self.store_vector(e, &value, row);
     }
 
-    fn gather_vector(
+    fn copy_scattered(
         &self,
         e: &mut Emitter,
         load: ExprId,
-        (at, places, places_ty): (&Val, &str, &str),
-        mask: &str,
+        moved: &Val,
+        (places, mask): (&[Val], &str),
         row: &Val,
     ) {
         let c = self.c;
         let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
         let (memory, ty, _) = e.memref(*buffer);
-        let name = memory.name;
-        let (value, zero, vector) = (e.w.fresh(), e.w.fresh(), c.vector());
+        let elements: Vec<Val> = places
+            .iter()
+            .map(|place| {
+                let at = e.w.bin("arith.addi", place, moved);
+                e.w.load(&memory, ty, &at)
+            })
+            .collect();
+        let (raw, zero, value, vector) = (e.w.fresh(), e.w.fresh(), e.w.fresh(), c.vector());
+        e.w.line(format_args!("{raw} = vector.from_elements {} : {vector}", join(&elements)));
         e.w.line(format_args!("{zero} = arith.constant dense<{}> : {vector}", c.zero()));
-        e.w.line(format_args!(
-            "{value} = vector.gather {name}[{at}][{places}], {mask}, {zero} : memref<?x{ty}>, {places_ty}, \
-             vector<{}xi1>, {vector} into {vector}",
-            c.lanes
-        ));
-        e.w.line(format_args!("vector.store {value}, {}[{row}] : memref<?x{ty}>, {vector}", self.packed));
+        let truth = format!("vector<{}xi1>", c.lanes);
+        e.w.line(format_args!("{value} = arith.select {mask}, {raw}, {zero} : {truth}, {vector}"));
+        self.store_vector(e, &value, row);
+    }
+
+    fn store_vector(&self, e: &mut Emitter, value: &str, row: &Val) {
+        let (vector, elem) = (self.c.vector(), self.c.elem());
+        e.w.line(format_args!("vector.store {value}, {}[{row}] : memref<?x{elem}>, {vector}", self.packed));
     }
 
     /// One column after another: the value may be computed from the element, and from the position.
@@ -409,11 +433,19 @@ impl Tile<'_> {
 /// Where a vector of columns is in memory, before the run's step.
 enum Places {
     Adjacent(Val),
-    Scattered {
-        at: String,
-        mask: String,
-        ty: String,
-    },
+    /// At these places, where the mask holds.
+    Scattered { places: Vec<Val>, mask: String },
+    /// No column has one.
+    Nowhere,
     /// As the table says.
     Unknown,
+}
+
+/// What is known of a vector's places when the kernel runs.
+struct Found {
+    adjacent: Val,
+    /// Whether any column has a place.
+    any: Val,
+    first: Val,
+    mask: String,
 }

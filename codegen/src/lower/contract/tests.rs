@@ -186,7 +186,7 @@ fn operands_laid_out_ahead_agree() {
         Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![0], rhs: vec![1], out: DType::F32 };
     assert_eq!(check_prepacked(transposed, &[&[33, 10], &[40, 33]]), 2);
     let padded = conv([1, 1], [1, 1], [1, 1], [1, 1], 1);
-    assert_eq!(check_prepacked(padded.clone(), &[&[1, 70, 5, 6], &[13, 70, 3, 3]]), 1);
+    assert_eq!(check_prepacked(padded, &[&[1, 70, 5, 6], &[13, 70, 3, 3]]), 1);
     assert_eq!(check_prepacked(conv([1, 1], [1, 1], [0, 0], [0, 0], 1), &[&[2, 8, 7, 9], &[16, 8, 1, 1]]), 1);
     // The weights of groups depend on the group too.
     assert_eq!(check_prepacked(conv([1, 1], [1, 1], [1, 1], [1, 1], 4), &[&[1, 8, 6, 6], &[24, 2, 3, 3]]), 0);
