@@ -49,7 +49,7 @@ fn matrix_products_of_odd_sizes_agree() {
         }
     }
     // Sums wait in memory between blocks of k.
-    for (m, k, n) in [(7, 513, 9), (40, 700, 300)] {
+    for (m, k, n) in [(7, 513, 9), (13, 700, 40)] {
         check(matmul(DType::F32), DType::F32, &[&[m, k], &[k, n]]);
     }
     for (m, k, n) in [(0, 4, 8), (6, 0, 16), (6, 4, 0)] {
@@ -179,7 +179,7 @@ fn check_prepacked(op: impl Into<Op>, shapes: &[&[usize]]) -> usize {
 
 #[test]
 fn operands_laid_out_ahead_agree() {
-    for (m, k, n) in [(4, 4, 8), (13, 33, 47), (40, 700, 300), (7, 513, 9)] {
+    for (m, k, n) in [(4, 4, 8), (13, 33, 47), (9, 700, 40), (7, 513, 9)] {
         assert_eq!(check_prepacked(matmul(DType::F32), &[&[m, k], &[k, n]]), 2);
     }
     let transposed =
