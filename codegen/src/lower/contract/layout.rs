@@ -49,7 +49,13 @@ impl Layout {
 }
 
 /// Visits every position on `axes`, the last one fastest, as a place in memory from `start` on.
-fn for_each_place(axes: &[usize], shape: &[usize], strides: &[usize], start: usize, f: &mut dyn FnMut(usize)) {
+fn for_each_place(
+    axes: &[usize],
+    shape: &[usize],
+    strides: &[usize],
+    start: usize,
+    f: &mut dyn FnMut(usize),
+) {
     let Some((axis, rest)) = axes.split_first() else { return f(start) };
     for i in 0..shape[*axis] {
         for_each_place(rest, shape, strides, start + i * strides[*axis], f);
@@ -148,7 +154,8 @@ fn relaid(kernel: &Kernel, buffer: BufferId, layout: &Layout, axis: AxisId, k: &
     let blocks = kernel.extent(axis).ceil_div(&block);
     let mut shapes = kernel.clone();
     let others = k.iter().map(|a| kernel.extent(*a).clone());
-    shapes.buffers[buffer.0 as usize].ty.shape = std::iter::once(blocks).chain(others).chain([block]).collect();
+    shapes.buffers[buffer.0 as usize].ty.shape =
+        std::iter::once(blocks).chain(others).chain([block]).collect();
     rebuild(kernel, shapes, &|_| true, &Relay { buffer, layout })
 }
 
@@ -168,10 +175,11 @@ pub fn blocked_load(
             && *kernel.expr(*a) == Scalar::Axis(*axis)
             && *kernel.expr(*b) == Scalar::Int(DType::I64, block))
     };
-    let along = others.len() == k.len()
-        && others.iter().zip(k).zip(&shape[1..]).all(|((id, a), extent)| {
-            *kernel.expr(*id) == Scalar::Axis(*a) && extent == kernel.extent(*a)
-        });
+    let along =
+        others.len() == k.len()
+            && others.iter().zip(k).zip(&shape[1..]).all(|((id, a), extent)| {
+                *kernel.expr(*id) == Scalar::Axis(*a) && extent == kernel.extent(*a)
+            });
     let fits = part(outer, BinaryKind::Div) && part(inner, BinaryKind::Mod) && shape.last()?.is_const(block);
     (fits && along).then_some(operand)
 }

@@ -190,7 +190,14 @@ impl Tile<'_> {
     }
 
     /// One k: every row's value times every vector of the panel.
-    fn update(&self, e: &mut Emitter, panel: &Panel, k: &Val, values: &[Val], accs: &[String]) -> Vec<String> {
+    fn update(
+        &self,
+        e: &mut Emitter,
+        panel: &Panel,
+        k: &Val,
+        values: &[Val],
+        accs: &[String],
+    ) -> Vec<String> {
         let c = self.c;
         let (vector, elem) = (c.vector(), c.elem());
         let nr = e.w.index(c.nr());

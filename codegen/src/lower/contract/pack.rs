@@ -60,7 +60,9 @@ impl Tile<'_> {
     /// Whether anything reads the table of columns' positions.
     fn needs_lanes(&self, kernel: &Kernel) -> bool {
         let by_lane = self.c.n.len() > 1 && !self.c.flat_stores;
-        by_lane || self.c.panelled.is_none() && matches!(self.source(kernel), Source::Places { .. } | Source::Each)
+        by_lane
+            || self.c.panelled.is_none()
+                && matches!(self.source(kernel), Source::Places { .. } | Source::Each)
     }
 
     /// Fills the table of columns' positions. Columns beyond the last repeat it.
@@ -252,7 +254,9 @@ impl Tile<'_> {
                         e.w.line(format_args!("{zero} = arith.constant dense<{}> : {vector}", c.zero()));
                         self.store_vector(e, &zero, row);
                     }
-                    Places::Scattered { places, mask } => self.copy_scattered(e, load, at, (places, mask), row),
+                    Places::Scattered { places, mask } => {
+                        self.copy_scattered(e, load, at, (places, mask), row)
+                    }
                     Places::Unknown => self.copy_lanes(e, p, load, at, row),
                 };
                 let along_run = |e: &mut Emitter, places: &Places| {
@@ -434,7 +438,10 @@ impl Tile<'_> {
 enum Places {
     Adjacent(Val),
     /// At these places, where the mask holds.
-    Scattered { places: Vec<Val>, mask: String },
+    Scattered {
+        places: Vec<Val>,
+        mask: String,
+    },
     /// No column has one.
     Nowhere,
     /// As the table says.
