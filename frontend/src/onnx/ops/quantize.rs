@@ -68,7 +68,8 @@ fn spread(cx: &mut NodeCx, parameter: ValueId, x: ValueId) -> Result<ValueId> {
     }
 }
 
-/// Rounded to nearest even, plus the zero point, held in the range of `to`.
+/// Rounded to nearest even, plus the zero point, held in the range of `to`. Small floats are rounded once, after the
+/// zero point.
 fn to_quantised(
     cx: &mut NodeCx,
     scaled: ValueId,
@@ -77,7 +78,15 @@ fn to_quantised(
     saturate: bool,
 ) -> Result<ValueId> {
     if to.is_float() {
-        return cx.add(Cast { to, saturate }, &[scaled]);
+        let shifted = match zero_point {
+            Some(zero_point) => {
+                let precision = cx.dtype(scaled)?;
+                let zero_point = cx.cast(zero_point, precision)?;
+                cx.plus(scaled, zero_point)?
+            }
+            None => scaled,
+        };
+        return cx.add(Cast { to, saturate }, &[shifted]);
     }
     let rounded = cx.unary(UnaryKind::Round, scaled)?;
     let wide = if cx.dtype(rounded)? == DType::F64 { DType::F64 } else { DType::F32 };
@@ -91,6 +100,18 @@ fn to_quantised(
     };
     // The conversion to an integer saturates.
     cx.cast(shifted, to)
+}
+
+/// The zero point shaped so that it broadcasts to `x`. None where there is none, or it is known to be zero, as it
+/// nearly always is for small floats: adding it would turn -0 into 0.
+fn shift(cx: &mut NodeCx, zero_point: Option<ValueId>, x: ValueId) -> Result<Option<ValueId>> {
+    let Some(zero_point) = zero_point else { return Ok(None) };
+    let is_zero =
+        |tensor: &tcc_ir::Tensor| tensor.dtype().is_float() && tensor.floats().iter().all(|v| *v == 0.0);
+    match cx.constant_of(zero_point).is_some_and(is_zero) {
+        true => Ok(None),
+        false => spread(cx, zero_point, x).map(Some),
+    }
 }
 
 fn quantize(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
@@ -113,10 +134,7 @@ fn quantize(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let precision = if precision == DType::F8E8M0 { DType::F32 } else { precision };
     let scale = spread(cx, scale, x)?;
     let (x_wide, scale) = (cx.cast(x, precision)?, cx.cast(scale, precision)?);
-    let zero_point = match zero_point {
-        Some(zero_point) if !to.is_float() => Some(spread(cx, zero_point, x)?),
-        _ => None,
-    };
+    let zero_point = shift(cx, zero_point, x)?;
     let scaled = cx.over(x_wide, scale)?;
     Ok(vec![to_quantised(cx, scaled, zero_point, to, saturate)?])
 }
@@ -127,13 +145,13 @@ fn dequantize(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let to = cx.opt_dtype("output_dtype")?.unwrap_or(scale_type);
     let scale = spread(cx, scale, x)?;
     let scale = cx.cast(scale, DType::F32)?;
-    let centred = match zero_point {
-        Some(zero_point) if from.is_int() => {
-            let zero_point = spread(cx, zero_point, x)?;
-            let (x, zero_point) = (cx.cast(x, DType::I32)?, cx.cast(zero_point, DType::I32)?);
+    let centred = match shift(cx, zero_point, x)? {
+        Some(zero_point) => {
+            let wide = if from.is_int() { DType::I32 } else { DType::F32 };
+            let (x, zero_point) = (cx.cast(x, wide)?, cx.cast(zero_point, wide)?);
             cx.minus(x, zero_point)?
         }
-        _ => x,
+        None => x,
     };
     let centred = cx.cast(centred, DType::F32)?;
     let y = cx.times(centred, scale)?;
@@ -153,7 +171,7 @@ fn dynamic_quantize(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let scale = cx.binary_scalar(BinaryKind::Div, range, 255.0)?;
     // All zeros have no range; any scale represents them.
     let is_empty = cx.compare_scalar(Cmp::Eq, scale, 0.0)?;
-    let one = cx.scalar(DType::F32, 1.0);
+    let one = cx.scalar(DType::F32, 1.0)?;
     let scale = cx.select(is_empty, one, scale)?;
     let below = cx.over(low, scale)?;
     let zero_point = cx.unary(UnaryKind::Neg, below)?;
