@@ -20,7 +20,7 @@ impl NodeCx<'_, '_> {
 
     /// `kind` applied to `x` and a scalar of its type.
     pub fn binary_scalar(&mut self, kind: BinaryKind, x: ValueId, scalar: f64) -> Result<ValueId> {
-        let scalar = self.scalar(self.dtype(x)?, scalar);
+        let scalar = self.scalar(self.dtype(x)?, scalar)?;
         self.binary(kind, x, scalar)
     }
 
@@ -28,9 +28,12 @@ impl NodeCx<'_, '_> {
         self.add(Compare { cmp }, &[a, b])
     }
 
-    /// A constant of any numeric type without dims.
-    pub fn scalar(&mut self, dtype: DType, value: f64) -> ValueId {
-        self.constant(Tensor::scalar(dtype, value))
+    /// A constant of any type of real numbers without dims.
+    pub fn scalar(&mut self, dtype: DType, value: f64) -> Result<ValueId> {
+        if dtype == DType::String || dtype.is_complex() {
+            return Err(ImportError::invalid(format!("numbers are expected, not {dtype}")));
+        }
+        Ok(self.constant(Tensor::scalar(dtype, value)))
     }
 
     pub fn reshape(&mut self, x: ValueId, dims: Vec<Dim>) -> Result<ValueId> {
@@ -68,8 +71,18 @@ impl NodeCx<'_, '_> {
         self.add(Transpose { perm }, &[x])
     }
 
+    /// The extent of an axis.
+    pub fn extent(&self, x: ValueId, axis: usize) -> Result<Dim> {
+        let dims = self.shape(x)?;
+        let rank = dims.len();
+        dims.into_iter().nth(axis).ok_or_else(|| {
+            ImportError::invalid(format!("an operand has rank {rank}, it needs {} or more", axis + 1))
+        })
+    }
+
     /// The elements from `start` on along one axis, `size` of them.
     pub fn slice_axis(&mut self, x: ValueId, axis: usize, start: Dim, size: Dim) -> Result<ValueId> {
+        self.extent(x, axis)?;
         let mut sizes = self.shape(x)?;
         let mut starts = vec![Dim::from(0); sizes.len()];
         let steps = vec![Dim::from(1); sizes.len()];

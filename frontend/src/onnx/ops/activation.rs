@@ -254,7 +254,7 @@ fn dropout(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
             let ratio = cx.to_scalar(ratio, "the ratio")?;
             cx.cast(ratio, wide)?
         }
-        None => cx.scalar(wide, 0.5),
+        None => cx.scalar(wide, 0.5)?,
     };
     // Without training the ratio is as good as 0.
     let ratio = match training {
@@ -268,7 +268,7 @@ fn dropout(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let (a, b) = (Float(0.0), Float(1.0));
     let draw = cx.add(Random { kind: RandomKind::Uniform, dtype: wide, dims, a, b, seed }, &[])?;
     let mask = cx.compare(Cmp::Ge, draw, ratio)?;
-    let one = cx.scalar(wide, 1.0);
+    let one = cx.scalar(wide, 1.0)?;
     let kept = cx.minus(one, ratio)?;
     let y = in_compute_type(cx, x, |cx, x| {
         let scaled = cx.over(x, kept)?;

@@ -90,7 +90,7 @@ fn attention(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
             let n_queries = cx.sizes(vec![n_queries.clone()])?;
             cx.binary(BinaryKind::Sub, nonpad, n_queries)?
         }
-        (None, None) => cx.scalar(DType::I64, 0.0),
+        (None, None) => cx.scalar(DType::I64, 0.0)?,
     };
     let bias = bias(cx, &Scores { dims: dims.clone(), dtype, offset })?;
     let biased = match bias {
@@ -123,10 +123,10 @@ fn attention(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
 /// What both query and key are multiplied with: the root of the scale.
 pub(super) fn score_scale(cx: &mut NodeCx, head_size: &Dim, dtype: DType) -> Result<ValueId> {
     if let Some(scale) = cx.opt_float("scale")? {
-        return Ok(cx.scalar(dtype, scale.sqrt()));
+        return cx.scalar(dtype, scale.sqrt());
     }
     if let Some(size) = head_size.as_const() {
-        return Ok(cx.scalar(dtype, (1.0 / (size as f64).sqrt()).sqrt()));
+        return cx.scalar(dtype, (1.0 / (size as f64).sqrt()).sqrt());
     }
     let size = dim_as_float(cx, head_size)?;
     let scale = cx.binary_scalar(BinaryKind::Pow, size, -0.25)?;
@@ -151,8 +151,8 @@ fn per_batch(cx: &mut NodeCx, x: ValueId, batch: &Dim) -> Result<ValueId> {
 
 /// What is added to the scores: the mask, and minus infinity where a key isn't to be seen.
 fn bias(cx: &mut NodeCx, scores: &Scores) -> Result<Option<ValueId>> {
-    let minus_infinity = cx.scalar(scores.dtype, f64::NEG_INFINITY);
-    let zero = cx.scalar(scores.dtype, 0.0);
+    let minus_infinity = cx.scalar(scores.dtype, f64::NEG_INFINITY)?;
+    let zero = cx.scalar(scores.dtype, 0.0)?;
     let given = match cx.optional_input(3) {
         Some(mask) => {
             let mask = padded_mask(cx, mask, &scores.dims[3])?;
@@ -176,7 +176,7 @@ fn padded_mask(cx: &mut NodeCx, mask: ValueId, n_keys: &Dim) -> Result<ValueId> 
     }
     let value = match ty.dtype {
         DType::Bool => cx.zero(DType::Bool),
-        dtype => cx.scalar(dtype, f64::NEG_INFINITY),
+        dtype => cx.scalar(dtype, f64::NEG_INFINITY)?,
     };
     let before = vec![Dim::from(0); ty.rank()];
     let mut after = before.clone();
@@ -231,9 +231,9 @@ fn guarded_softmax(cx: &mut NodeCx, scores: ValueId, bias: Option<ValueId>, dtyp
         // Judged by the mask: the scores themselves could be infinite or NaN.
         Some(bias) if cx.rank(bias)? > 0 => {
             let highest = over_last(cx, ReduceKind::Max, bias)?;
-            let minus_infinity = cx.scalar(dtype, f64::NEG_INFINITY);
+            let minus_infinity = cx.scalar(dtype, f64::NEG_INFINITY)?;
             let sees_none = cx.compare(Cmp::Eq, highest, minus_infinity)?;
-            let zero = cx.scalar(dtype, 0.0);
+            let zero = cx.scalar(dtype, 0.0)?;
             cx.select(sees_none, zero, weights)
         }
         _ => Ok(weights),

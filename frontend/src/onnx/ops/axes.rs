@@ -13,6 +13,9 @@ pub(super) struct Axes {
 impl Axes {
     /// Axes of a tensor of rank `rank`; negative ones count from the end.
     pub fn new(cx: &NodeCx, axes: &[Dim], rank: usize) -> Result<Self> {
+        if axes.len() > rank {
+            return Err(ImportError::invalid(format!("{} axes of a tensor of rank {rank}", axes.len())));
+        }
         let known: Vec<i64> = axes.iter().filter_map(Dim::as_const).collect();
         cx.axes(&known, rank)?;
         let (zero, rank) = (Dim::from(0), Dim::from(rank));

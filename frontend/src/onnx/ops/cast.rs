@@ -50,7 +50,7 @@ fn cast(cx: &mut NodeCx, to: DType) -> Result<Vec<ValueId>> {
 
 fn nan_for_infinity(cx: &mut NodeCx, x: ValueId) -> Result<ValueId> {
     let dtype = cx.dtype(x)?;
-    let (infinity, nan) = (cx.scalar(dtype, f64::INFINITY), cx.scalar(dtype, f64::NAN));
+    let (infinity, nan) = (cx.scalar(dtype, f64::INFINITY)?, cx.scalar(dtype, f64::NAN)?);
     let magnitude = cx.unary(UnaryKind::Abs, x)?;
     let is_infinite = cx.compare(Cmp::Eq, magnitude, infinity)?;
     cx.select(is_infinite, nan, x)

@@ -27,8 +27,8 @@ fn det(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let count = Dim::product(batch.iter().cloned());
     let wide = cx.cast(x, DType::F64)?;
     let mut matrix = cx.reshape(wide, vec![count.clone(), rows.clone(), columns.clone()])?;
-    let (zero, one) = (cx.scalar(DType::F64, 0.0), cx.scalar(DType::F64, 1.0));
-    let first = cx.scalar(DType::I64, 0.0);
+    let (zero, one) = (cx.scalar(DType::F64, 0.0)?, cx.scalar(DType::F64, 1.0)?);
+    let first = cx.scalar(DType::I64, 0.0)?;
     let mut product = cx.broadcast(one, vec![count.clone(), Dim::from(1), Dim::from(1)])?;
     for n_left in (1..=n_rows).rev() {
         let (unit, left, others) = (Dim::from(1), Dim::from(n_left), Dim::from(n_left - 1));

@@ -134,15 +134,15 @@ fn is_inf(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let infinity = |cx: &mut NodeCx, sign: f64| cx.scalar(dtype, sign * f64::INFINITY);
     let y = match (cx.flag("detect_positive", true)?, cx.flag("detect_negative", true)?) {
         (true, true) => {
-            let (magnitude, infinity) = (cx.unary(UnaryKind::Abs, x)?, infinity(cx, 1.0));
+            let (magnitude, infinity) = (cx.unary(UnaryKind::Abs, x)?, infinity(cx, 1.0)?);
             cx.compare(Cmp::Eq, magnitude, infinity)?
         }
         (true, false) => {
-            let infinity = infinity(cx, 1.0);
+            let infinity = infinity(cx, 1.0)?;
             cx.compare(Cmp::Eq, x, infinity)?
         }
         (false, true) => {
-            let infinity = infinity(cx, -1.0);
+            let infinity = infinity(cx, -1.0)?;
             cx.compare(Cmp::Eq, x, infinity)?
         }
         // Nothing is less than itself.

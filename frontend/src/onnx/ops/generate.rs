@@ -20,7 +20,7 @@ fn constant_of_shape(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
         Some(value) => {
             return Err(ImportError::invalid(format!("value has {} elements, not one", value.n_elements())));
         }
-        None => cx.scalar(DType::F32, 0.0),
+        None => cx.scalar(DType::F32, 0.0)?,
     };
     Ok(vec![cx.broadcast(value, dims)?])
 }
@@ -103,7 +103,7 @@ fn trilu(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     };
     let shift = match cx.optional_input(1) {
         Some(shift) => cx.to_scalar(shift, "k")?,
-        None => cx.scalar(DType::I64, 0.0),
+        None => cx.scalar(DType::I64, 0.0)?,
     };
     let (diagonal, column) = diagonal_and_column(cx, matrix, shift)?;
     let cmp = if cx.flag("upper", true)? { Cmp::Le } else { Cmp::Ge };

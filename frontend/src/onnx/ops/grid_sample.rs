@@ -176,7 +176,7 @@ fn axis(cx: &mut NodeCx, extent: &Dim, align_corners: bool) -> Result<Axis> {
     let size = dim_as_float(cx, extent)?;
     let (low, inset) = if align_corners { (0.0, 1.0) } else { (-0.5, 0.5) };
     let high = cx.binary_scalar(BinaryKind::Sub, size, inset)?;
-    Ok(Axis { extent: extent.clone(), low: cx.scalar(DType::F32, low), high })
+    Ok(Axis { extent: extent.clone(), low: cx.scalar(DType::F32, low)?, high })
 }
 
 /// From -1 to 1 between the borders to elements.
@@ -218,8 +218,8 @@ fn outside_only(cx: &mut NodeCx, place: ValueId, moved: ValueId, axis: &Axis) ->
 fn reflected(cx: &mut NodeCx, place: ValueId, axis: &Axis) -> Result<ValueId> {
     let range = cx.binary(BinaryKind::Sub, axis.high, axis.low)?;
     // A single element with aligned corners has no range: whatever comes out is moved to it in the end.
-    let one = cx.scalar(DType::F32, 1.0);
-    let zero = cx.scalar(DType::F32, 0.0);
+    let one = cx.scalar(DType::F32, 1.0)?;
+    let zero = cx.scalar(DType::F32, 0.0)?;
     let has_range = cx.compare(Cmp::Gt, range, zero)?;
     let range = cx.select(has_range, range, one)?;
     let distance = cx.binary(BinaryKind::Sub, place, axis.low)?;
@@ -275,7 +275,7 @@ fn affine_grid(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
         let position = cx.reshape(position, own)?;
         parts.push(cx.broadcast(position, dims.clone())?);
     }
-    let one = cx.scalar(DType::F32, 1.0);
+    let one = cx.scalar(DType::F32, 1.0)?;
     parts.push(cx.broadcast(one, dims)?);
     let positions = cx.concat(&parts, n_axes)?;
     let (positions, theta) = (cx.cast(positions, wide)?, cx.cast(theta, wide)?);

@@ -61,7 +61,7 @@ fn one_hot(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let size = cx.scalar_dim(depth, "depth")?;
     // Negative indices count from the end.
     let indices = cx.cast(indices, DType::I64)?;
-    let (depth, zero) = (cx.to_scalar(depth, "depth")?, cx.scalar(DType::I64, 0.0));
+    let (depth, zero) = (cx.to_scalar(depth, "depth")?, cx.scalar(DType::I64, 0.0)?);
     let is_negative = cx.compare(Cmp::Lt, indices, zero)?;
     let from_end = cx.binary(BinaryKind::Add, indices, depth)?;
     let indices = cx.select(is_negative, from_end, indices)?;
@@ -98,7 +98,7 @@ fn reverse_sequence(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let lengths = along(cx, lengths, batch)?;
     let position = cx.iota(dims[time].clone(), DType::I64)?;
     let position = along(cx, position, time)?;
-    let one = cx.scalar(DType::I64, 1.0);
+    let one = cx.scalar(DType::I64, 1.0)?;
     let last = cx.binary(BinaryKind::Sub, lengths, one)?;
     let reversed = cx.binary(BinaryKind::Sub, last, position)?;
     let is_inside = cx.compare(Cmp::Lt, position, lengths)?;

@@ -66,7 +66,7 @@ fn negative_log_likelihood(cx: &mut NodeCx, log_prob: ValueId) -> Result<ValueId
             Some(cx.gather(weights, class, 0)?)
         }
         None if is_ignored.is_some() => {
-            let one = cx.scalar(dtype, 1.0);
+            let one = cx.scalar(dtype, 1.0)?;
             Some(cx.broadcast(one, target_dims.clone())?)
         }
         None => None,

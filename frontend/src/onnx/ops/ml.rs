@@ -16,7 +16,7 @@ pub(super) const TABLE: &[Entry] = &[
         let x = cx.input(0)?;
         let dtype = cx.dtype(x)?;
         let threshold = cx.float("threshold", 0.0)?;
-        let threshold = cx.scalar(dtype, threshold);
+        let threshold = cx.scalar(dtype, threshold)?;
         let is_above = cx.compare(Cmp::Gt, x, threshold)?;
         Ok(vec![cx.cast(is_above, dtype)?])
     }),

@@ -62,7 +62,7 @@ pub(super) fn mean(cx: &mut NodeCx, x: ValueId, axes: Vec<usize>) -> Result<Valu
 /// A size as a number of type `dtype`, without dims.
 pub(super) fn size_as(cx: &mut NodeCx, size: Dim, dtype: DType) -> Result<ValueId> {
     if let Some(size) = size.as_const() {
-        return Ok(cx.scalar(dtype, size as f64));
+        return cx.scalar(dtype, size as f64);
     }
     let size = cx.add(Sizes { dtype: DType::I64, shape: vec![], elems: vec![size] }, &[])?;
     cx.cast(size, dtype)
@@ -135,7 +135,7 @@ impl Pool {
         let hangs_over = self.spatial.after != self.stated_after;
         let has_pads = self.spatial.before.iter().chain(&self.stated_after).any(|pad| *pad != zero);
         if !hangs_over && (include_pads || !has_pads) {
-            return Ok(cx.scalar(dtype, full as f64));
+            return cx.scalar(dtype, full as f64);
         }
         let mut op = self.op(WindowKind::Sum);
         let mut counted = self.input.clone();
@@ -147,7 +147,7 @@ impl Pool {
                 op.pads_after[axis] = op.pads_after[axis].clone() - stated.clone();
             }
         }
-        let one = cx.scalar(dtype, 1.0);
+        let one = cx.scalar(dtype, 1.0)?;
         let ones = cx.broadcast(one, counted)?;
         cx.add(op, &[ones])
     }

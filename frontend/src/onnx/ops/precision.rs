@@ -53,7 +53,7 @@ impl NodeCx<'_, '_> {
 
     /// `x <cmp> number`.
     pub(super) fn compare_scalar(&mut self, cmp: Cmp, x: ValueId, number: f64) -> Result<ValueId> {
-        let number = self.scalar(self.dtype(x)?, number);
+        let number = self.scalar(self.dtype(x)?, number)?;
         self.compare(cmp, x, number)
     }
 

@@ -52,7 +52,7 @@ fn causal_conv_with_state(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
         }
         other => return Err(ImportError::invalid(format!("activation `{other}` is unknown"))),
     }
-    let start = cx.shape(padded)?[2].clone() - carried.clone();
+    let start = cx.extent(padded, 2)? - carried.clone();
     let state = cx.slice_axis(padded, 2, start, carried)?;
     Ok(vec![y, state])
 }
@@ -114,10 +114,13 @@ fn linear_attention(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let (state, state_dtype) = match cx.optional_input(3) {
         Some(past) => (cx.cast(past, DType::F32)?, cx.dtype(past)?),
         None => {
-            let zero = cx.scalar(DType::F32, 0.0);
+            let zero = cx.scalar(DType::F32, 0.0)?;
             (cx.broadcast(zero, state_dims.clone())?, cx.dtype(query)?)
         }
     };
+    if cx.rank(state)? != state_dims.len() {
+        return Err(ImportError::invalid(format!("the past state has rank {}, not 4", cx.rank(state)?)));
+    }
     let mut types = vec![
         ("iteration", Type::tensor(DType::I64, Vec::<Dim>::new())),
         ("condition", Type::tensor(DType::Bool, Vec::<Dim>::new())),
@@ -157,7 +160,7 @@ fn linear_attention(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
             let size = dim_as_float(cx, &key_size)?;
             cx.binary_scalar(BinaryKind::Pow, size, -0.5)?
         }
-        scale => cx.scalar(DType::F32, scale),
+        scale => cx.scalar(DType::F32, scale)?,
     };
     let scaled = cx.binary(BinaryKind::Mul, outputs[1], scale)?;
     let y = cx.transpose(scaled, vec![1, 0, 2, 3, 4])?;

@@ -107,7 +107,7 @@ fn resize(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
             // Scales are those of the region.
             if scales.is_some() {
                 let part = match (known_float(cx, start), known_float(cx, end), known_float(cx, axis.scale)) {
-                    (Some(start), Some(end), Some(scale)) => cx.scalar(DType::F32, (end - start) * scale),
+                    (Some(start), Some(end), Some(scale)) => cx.scalar(DType::F32, (end - start) * scale)?,
                     _ => {
                         let length = cx.binary(BinaryKind::Sub, end, start)?;
                         cx.binary(BinaryKind::Mul, length, axis.scale)?
@@ -130,7 +130,7 @@ fn resize(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
         }
     }
     if let Some(outside) = outside {
-        let fill = cx.scalar(cx.dtype(y)?, extrapolation);
+        let fill = cx.scalar(cx.dtype(y)?, extrapolation)?;
         y = cx.select(outside, fill, y)?;
     }
     Ok(vec![back(cx, y, x)?])
@@ -151,7 +151,7 @@ fn sample(cx: &mut NodeCx, x: ValueId, axis: &Axis, taps: &Taps) -> Result<(Valu
     let is_outside = match taps.coordinates {
         Coordinates::TfCropAndResize => {
             let last = dim_as_float(cx, &(axis.extent.clone() - Dim::from(1)))?;
-            let zero = cx.scalar(DType::F32, 0.0);
+            let zero = cx.scalar(DType::F32, 0.0)?;
             let below = cx.compare(Cmp::Lt, places, zero)?;
             let above = cx.compare(Cmp::Gt, places, last)?;
             let outside = cx.binary(BinaryKind::Or, below, above)?;
@@ -184,7 +184,7 @@ fn sample(cx: &mut NodeCx, x: ValueId, axis: &Axis, taps: &Taps) -> Result<(Valu
 fn float_at(cx: &mut NodeCx, x: ValueId, index: usize) -> Result<ValueId> {
     let known = cx.constant_of(x).map(|tensor| tensor.floats().get(index).copied());
     match known {
-        Some(Some(value)) => Ok(cx.scalar(DType::F32, value)),
+        Some(Some(value)) => cx.scalar(DType::F32, value),
         Some(None) => Err(ImportError::invalid(format!("there is no element {index} in roi or scales"))),
         None => {
             let element = cx.slice_axis(x, 0, Dim::from(index), Dim::from(1))?;
@@ -210,7 +210,7 @@ pub(super) fn wide(cx: &mut NodeCx, dim: &Dim) -> Result<ValueId> {
 
 fn dim_as(cx: &mut NodeCx, dim: &Dim, dtype: DType) -> Result<ValueId> {
     if let Some(known) = dim.as_const() {
-        return Ok(cx.scalar(dtype, known as f64));
+        return cx.scalar(dtype, known as f64);
     }
     let size = cx.sizes(vec![dim.clone()])?;
     let size = cx.reshape(size, vec![])?;
@@ -273,7 +273,7 @@ fn axes_by_sizes(
     for (&axis, out) in listed.iter().zip(sizes) {
         let extent = extents[axis].clone();
         let scale = match (out.as_const(), extent.as_const()) {
-            (Some(out), Some(extent)) => cx.scalar(DType::F32, out as f64 / extent as f64),
+            (Some(out), Some(extent)) => cx.scalar(DType::F32, out as f64 / extent as f64)?,
             _ => {
                 let (out, extent) = (dim_as_float(cx, &out)?, dim_as_float(cx, &extent)?);
                 cx.binary(BinaryKind::Div, out, extent)?

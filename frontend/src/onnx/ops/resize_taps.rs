@@ -72,7 +72,7 @@ impl Coordinates {
             Coordinates::AlignCorners => {
                 let last = last(cx)?;
                 let steps = cx.binary_scalar(Sub, axis.width, 1.0)?;
-                let (zero, alone) = (cx.scalar(DType::F32, 0.0), cx.scalar(DType::F32, 1.0));
+                let (zero, alone) = (cx.scalar(DType::F32, 0.0)?, cx.scalar(DType::F32, 1.0)?);
                 let has_steps = cx.compare(Cmp::Gt, steps, zero)?;
                 let steps = cx.select(has_steps, steps, alone)?;
                 let scaled = cx.binary(Mul, x, last)?;
@@ -169,11 +169,11 @@ impl Taps {
             Some(narrow) => {
                 let first = (-support / narrow).floor() + 1.0;
                 let n_taps = Dim::from((2.0 - 2.0 * first) as i64);
-                (cx.scalar(DType::F32, narrow), cx.scalar(DType::F32, first), n_taps)
+                (cx.scalar(DType::F32, narrow)?, cx.scalar(DType::F32, first)?, n_taps)
             }
             None => {
                 let narrow = cx.binary_scalar(BinaryKind::Min, axis.scale, 1.0)?;
-                let reach = cx.scalar(DType::F32, -support);
+                let reach = cx.scalar(DType::F32, -support)?;
                 let first = cx.binary(Div, reach, narrow)?;
                 let first = cx.unary(UnaryKind::Floor, first)?;
                 let first = cx.binary_scalar(Add, first, 1.0)?;
@@ -196,7 +196,7 @@ impl Taps {
         if self.exclude_outside {
             let inside = clamp(cx, indices, &axis.extent)?;
             let is_inside = cx.compare(Cmp::Eq, inside, indices)?;
-            let zero = cx.scalar(DType::F32, 0.0);
+            let zero = cx.scalar(DType::F32, 0.0)?;
             weights = cx.select(is_inside, weights, zero)?;
         }
         if self.exclude_outside || self.antialias {
@@ -212,14 +212,14 @@ impl Sampling {
     /// The weight of an element at a distance.
     pub fn filter(self, cx: &mut NodeCx, distance: ValueId) -> Result<ValueId> {
         let Sampling::Cubic { a } = self else {
-            let one = cx.scalar(DType::F32, 1.0);
+            let one = cx.scalar(DType::F32, 1.0)?;
             let weight = cx.binary(BinaryKind::Sub, one, distance)?;
             return cx.binary_scalar(BinaryKind::Max, weight, 0.0);
         };
         let near = polynomial(cx, distance, &[a + 2.0, -(a + 3.0), 0.0, 1.0])?;
         let far = polynomial(cx, distance, &[a, -5.0 * a, 8.0 * a, -4.0 * a])?;
         let (one, two, zero) =
-            (cx.scalar(DType::F32, 1.0), cx.scalar(DType::F32, 2.0), cx.scalar(DType::F32, 0.0));
+            (cx.scalar(DType::F32, 1.0)?, cx.scalar(DType::F32, 2.0)?, cx.scalar(DType::F32, 0.0)?);
         let is_near = cx.compare(Cmp::Le, distance, one)?;
         let is_far = cx.compare(Cmp::Lt, distance, two)?;
         let beyond_one = cx.select(is_far, far, zero)?;
@@ -229,7 +229,7 @@ impl Sampling {
 
 /// Horner's scheme, the highest coefficient first.
 fn polynomial(cx: &mut NodeCx, x: ValueId, coefficients: &[f64]) -> Result<ValueId> {
-    let mut sum = cx.scalar(DType::F32, coefficients[0]);
+    let mut sum = cx.scalar(DType::F32, coefficients[0])?;
     for &coefficient in &coefficients[1..] {
         sum = cx.binary(BinaryKind::Mul, sum, x)?;
         sum = cx.binary_scalar(BinaryKind::Add, sum, coefficient)?;

@@ -130,7 +130,7 @@ fn roi_align(cx: &mut NodeCx, default_mode: &'static str) -> Result<Vec<ValueId>
         "max" => ReduceKind::Max,
         other => return Err(ImportError::invalid(format!("mode `{other}` is neither avg nor max"))),
     };
-    let n_rois = cx.shape(rois)?[0].clone();
+    let n_rois = cx.extent(rois, 0)?;
     let rois = cx.cast(rois, DType::F32)?;
     let scale = cx.float("spatial_scale", 1.0)?;
     let rois = cx.binary_scalar(BinaryKind::Mul, rois, scale)?;
@@ -161,10 +161,10 @@ fn roi_align(cx: &mut NodeCx, default_mode: &'static str) -> Result<Vec<ValueId>
     let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
     let mut values = cx.cast(values, wide)?;
     // Beyond the image by more than an element is nothing; a sample that doesn't count changes nothing.
-    let nothing = cx.scalar(wide, 0.0);
-    let ignored = if combine == ReduceKind::Max { cx.scalar(wide, f64::NEG_INFINITY) } else { nothing };
+    let nothing = cx.scalar(wide, 0.0)?;
+    let ignored = if combine == ReduceKind::Max { cx.scalar(wide, f64::NEG_INFINITY)? } else { nothing };
     for (&place, extent) in places.iter().zip([height, width]) {
-        let (low, high) = (cx.scalar(DType::F32, -1.0), dim_as_float(cx, extent)?);
+        let (low, high) = (cx.scalar(DType::F32, -1.0)?, dim_as_float(cx, extent)?);
         let (above, below) = (cx.compare(Cmp::Ge, place, low)?, cx.compare(Cmp::Le, place, high)?);
         let inside = cx.binary(BinaryKind::And, above, below)?;
         let inside = cx.reshape(inside, apart.clone())?;
@@ -192,7 +192,7 @@ fn roi_align(cx: &mut NodeCx, default_mode: &'static str) -> Result<Vec<ValueId>
 
 /// `rois` holds [left, top, right, bottom]; `column` is 0 for across, 1 for down.
 fn samples(cx: &mut NodeCx, rois: ValueId, column: i64, name: &str, aligned: bool) -> Result<Samples> {
-    let n_rois = cx.shape(rois)?[0].clone();
+    let n_rois = cx.extent(rois, 0)?;
     let one = Dim::from(1);
     let n_cells = match cx.int(name, 1)? {
         cells if cells > 0 => cells,
@@ -207,7 +207,7 @@ fn samples(cx: &mut NodeCx, rois: ValueId, column: i64, name: &str, aligned: boo
     let cell = cx.binary_scalar(BinaryKind::Div, extent, n_cells as f64)?;
     let ratio = cx.int("sampling_ratio", 0)?;
     let (number, n_samples) = if ratio > 0 {
-        let number = cx.scalar(DType::F32, ratio as f64);
+        let number = cx.scalar(DType::F32, ratio as f64)?;
         (cx.broadcast(number, vec![n_rois.clone(), one.clone()])?, Dim::from(ratio))
     } else {
         // As many as a cell has elements: another number for every region.

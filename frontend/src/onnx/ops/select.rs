@@ -38,10 +38,10 @@ fn compress(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
 fn non_max_suppression(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let center_point_box = cx.flag("center_point_box", false)?;
     let (boxes, scores) = (cx.input(0)?, cx.input(1)?);
-    let max_output = cx.optional_input(2).unwrap_or_else(|| cx.scalar(DType::I64, 0.0));
+    let max_output = cx.optional_input(2).map_or_else(|| cx.scalar(DType::I64, 0.0), Ok)?;
     let dtype = cx.dtype(boxes)?;
-    let iou = cx.optional_input(3).unwrap_or_else(|| cx.scalar(dtype, 0.0));
-    let least_score = cx.optional_input(4).unwrap_or_else(|| cx.scalar(dtype, f64::NEG_INFINITY));
+    let iou = cx.optional_input(3).map_or_else(|| cx.scalar(dtype, 0.0), Ok)?;
+    let least_score = cx.optional_input(4).map_or_else(|| cx.scalar(dtype, f64::NEG_INFINITY), Ok)?;
     let inputs = [boxes, scores, max_output, iou, least_score];
     Ok(vec![cx.add(Nms { center_point_box }, &inputs)?])
 }

@@ -25,7 +25,7 @@ pub(super) const TABLE: &[Entry] = &[
             Some((x, Type::Optional(_))) => Ok(vec![cx.add(OptionalHas {}, &[x])?]),
             other => {
                 let has = f64::from(u8::from(other.is_some()));
-                Ok(vec![cx.scalar(DType::Bool, has)])
+                Ok(vec![cx.scalar(DType::Bool, has)?])
             }
         }
     }),

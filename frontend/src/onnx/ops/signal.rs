@@ -38,7 +38,7 @@ fn window(cx: &mut NodeCx, coefficients: &[f64]) -> Result<Vec<ValueId>> {
     let turn = cx.binary_scalar(BinaryKind::Mul, index, 2.0 * PI)?;
     let period = wide(cx, &period.maximum(&one))?;
     let angle = cx.binary(BinaryKind::Div, turn, period)?;
-    let mut sum = cx.scalar(DType::F64, coefficients[0]);
+    let mut sum = cx.scalar(DType::F64, coefficients[0])?;
     for (harmonic, &coefficient) in coefficients.iter().enumerate().skip(1) {
         let term = cx.binary_scalar(BinaryKind::Mul, angle, harmonic as f64)?;
         let term = cx.unary(UnaryKind::Cos, term)?;
@@ -109,7 +109,7 @@ fn stft(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let weights = cx.optional_input(2);
     let length = match (cx.optional_input(3), weights) {
         (Some(length), _) => cx.scalar_dim(length, "frame_length")?,
-        (None, Some(weights)) => cx.shape(weights)?[0].clone(),
+        (None, Some(weights)) => cx.extent(weights, 0)?,
         (None, None) => return Err(ImportError::invalid("neither window nor frame_length is given")),
     };
     let n_frames = (extent.clone() - length.clone()).floor_div(&step) + Dim::from(1);
@@ -192,13 +192,13 @@ fn matrix(cx: &mut NodeCx, how: &Transform, n_in: &Dim, n_out: &Dim, n_parts: us
     }
     if how.inverse && how.onesided {
         // The half that is left out mirrors the one that is there, except its ends.
-        let zero = cx.scalar(DType::I64, 0.0);
+        let zero = cx.scalar(DType::I64, 0.0)?;
         let length = cx.sizes(vec![how.length.clone()])?;
         let doubled = cx.binary_scalar(BinaryKind::Mul, row, 2.0)?;
         let is_first = cx.compare(Cmp::Eq, row, zero)?;
         let is_middle = cx.compare(Cmp::Eq, doubled, length)?;
         let is_end = cx.binary(BinaryKind::Or, is_first, is_middle)?;
-        let (single, double) = (cx.scalar(DType::F64, 1.0), cx.scalar(DType::F64, 2.0));
+        let (single, double) = (cx.scalar(DType::F64, 1.0)?, cx.scalar(DType::F64, 2.0)?);
         let weight = cx.select(is_end, single, double)?;
         cos = cx.binary(BinaryKind::Mul, cos, weight)?;
         sin = cx.binary(BinaryKind::Mul, sin, weight)?;
@@ -264,7 +264,7 @@ fn mel_weight_matrix(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     };
     let rising = side(left, center, at, left)?;
     let falling = side(center, right, right, at)?;
-    let (zero, one) = (cx.scalar(DType::F64, 0.0), cx.scalar(DType::F64, 1.0));
+    let (zero, one) = (cx.scalar(DType::F64, 0.0)?, cx.scalar(DType::F64, 1.0)?);
     let is_center = cx.compare(Cmp::Eq, at, center)?;
     let is_left = cx.compare(Cmp::Lt, at, center)?;
     let slope = cx.select(is_left, rising, falling)?;

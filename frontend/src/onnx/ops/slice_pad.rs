@@ -110,7 +110,7 @@ fn bound(position: &Dim, extent: &Dim, low: &Dim, high: &Dim) -> Dim {
 fn pad_by_attributes(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let pads = cx.required_ints("pads")?.iter().map(|&pad| Dim::from(pad)).collect();
     let (x, value) = (cx.input(0)?, cx.float("value", 0.0)?);
-    let value = cx.scalar(cx.dtype(x)?, value);
+    let value = cx.scalar(cx.dtype(x)?, value)?;
     pad(cx, pads, value, None)
 }
 

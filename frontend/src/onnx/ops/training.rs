@@ -70,7 +70,7 @@ fn momentum(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     for_each_tensor::<3>(cx, &mut |cx, rate, count, [x, gradient, velocity]| {
         let gradient = regularised(cx, gradient, x, norm)?;
         let dtype = cx.dtype(rate)?;
-        let (beta, one) = (cx.scalar(dtype, beta), cx.scalar(dtype, 1.0));
+        let (beta, one) = (cx.scalar(dtype, beta)?, cx.scalar(dtype, 1.0)?);
         let beta = after_first(cx, count, beta, one)?;
         let kept = cx.binary_scalar(BinaryKind::Mul, velocity, alpha)?;
         let added = cx.binary(BinaryKind::Mul, gradient, beta)?;
@@ -128,14 +128,14 @@ fn moving(cx: &mut NodeCx, average: ValueId, next: ValueId, keep: f64) -> Result
 
 fn one_minus_power(cx: &mut NodeCx, base: f64, exponent: ValueId) -> Result<ValueId> {
     let dtype: DType = cx.dtype(exponent)?;
-    let (base, one) = (cx.scalar(dtype, base), cx.scalar(dtype, 1.0));
+    let (base, one) = (cx.scalar(dtype, base)?, cx.scalar(dtype, 1.0)?);
     let power = cx.binary(BinaryKind::Pow, base, exponent)?;
     cx.binary(BinaryKind::Sub, one, power)
 }
 
 /// `then` where there was an update before.
 fn after_first(cx: &mut NodeCx, count: ValueId, then: ValueId, otherwise: ValueId) -> Result<ValueId> {
-    let zero = cx.scalar(cx.dtype(count)?, 0.0);
+    let zero = cx.scalar(cx.dtype(count)?, 0.0)?;
     let is_later = cx.compare(Cmp::Gt, count, zero)?;
     cx.select(is_later, then, otherwise)
 }

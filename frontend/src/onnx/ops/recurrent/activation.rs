@@ -120,7 +120,7 @@ impl Activation {
             }
             Kind::ThresholdedRelu => {
                 let dtype = cx.dtype(x)?;
-                let (threshold, zero) = (cx.scalar(dtype, alpha), cx.scalar(dtype, 0.0));
+                let (threshold, zero) = (cx.scalar(dtype, alpha)?, cx.scalar(dtype, 0.0)?);
                 let is_above = cx.compare(Cmp::Gt, x, threshold)?;
                 cx.select(is_above, x, zero)
             }
@@ -149,7 +149,7 @@ fn affine(cx: &mut NodeCx, x: ValueId, alpha: f64, beta: f64) -> Result<ValueId>
 }
 
 fn where_at_least_zero(cx: &mut NodeCx, x: ValueId, then: ValueId, otherwise: ValueId) -> Result<ValueId> {
-    let zero = cx.scalar(cx.dtype(x)?, 0.0);
+    let zero = cx.scalar(cx.dtype(x)?, 0.0)?;
     let is_below = cx.compare(Cmp::Lt, x, zero)?;
     cx.select(is_below, otherwise, then)
 }

@@ -133,6 +133,6 @@ fn lstm(cx: &mut NodeCx, step: &Step, h: ValueId, c: ValueId, input_forget: bool
 }
 
 fn one_minus(cx: &mut NodeCx, x: ValueId) -> Result<ValueId> {
-    let one = cx.scalar(cx.dtype(x)?, 1.0);
+    let one = cx.scalar(cx.dtype(x)?, 1.0)?;
     cx.binary(BinaryKind::Sub, one, x)
 }

@@ -127,7 +127,7 @@ fn recurrent(
     let (mut sequences, mut states) = (Vec::new(), vec![Vec::new(); if is_lstm { 2 } else { 1 }]);
     for (index, (&is_backward, activations)) in directions.iter().zip(activations).enumerate() {
         let (weights, recurrent) = (read(cx, 1, index)?, read(cx, 2, index)?);
-        let hidden = cx.shape(recurrent.values)?[1].clone();
+        let hidden = cx.extent(recurrent.values, 1)?;
         if let Some(stated) = cx.opt_int("hidden_size")?
             && Dim::compare(Cmp::Ne, &hidden, &Dim::from(stated)) == Some(true)
         {

@@ -56,7 +56,7 @@ fn quantise(cx: &mut NodeCx, x: ValueId) -> Result<(ValueId, ValueId)> {
     let high = extreme(ReduceKind::Max, BinaryKind::Max)?;
     let range = cx.binary(BinaryKind::Sub, high, low)?;
     let scale = cx.binary_scalar(BinaryKind::Div, range, 255.0)?;
-    let (zero, one) = (cx.scalar(DType::F32, 0.0), cx.scalar(DType::F32, 1.0));
+    let (zero, one) = (cx.scalar(DType::F32, 0.0)?, cx.scalar(DType::F32, 1.0)?);
     let is_flat = cx.compare(Cmp::Eq, low, high)?;
     let scale = cx.select(is_flat, one, scale)?;
     let offset = cx.binary(BinaryKind::Div, low, scale)?;
