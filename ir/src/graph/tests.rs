@@ -1,6 +1,6 @@
 //! Building, editing, ordering.
 
-use crate::ops::{Binary, BinaryKind};
+use crate::ops::{Binary, BinaryKind, Broadcast};
 use crate::{DType, Dim, Graph, Loc, Symbol, Type};
 
 fn add() -> Binary {
@@ -21,6 +21,22 @@ fn replaced_values_leave_no_use_and_sort_restores_order() {
     g.sort().unwrap();
     g.verify().unwrap();
     assert_eq!(g.uses(a).count(), 0);
+}
+
+#[test]
+fn symbols_that_nothing_defines_are_found() {
+    let mut g = Graph::new("g");
+    let dim = |name: &str| Dim::symbol(Symbol::new(name));
+    let x = g.add_input("x", Type::tensor(DType::F32, [dim("n")]));
+    let y = g.add1(Broadcast { dims: vec![dim("m"), dim("n")] }, &[x], &Loc::default()).unwrap();
+    g.set_outputs(vec![(y, "y".into())]);
+    let found = g.verify().unwrap_err();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].what.contains("symbol m, which nothing defines"), "{}", found[0]);
+    // Twice a size is no size that an input's extent could tell.
+    let mut g = Graph::new("g");
+    g.add_input("x", Type::tensor(DType::F32, [dim("n") * Dim::from(2)]));
+    assert!(g.verify().unwrap_err()[0].what.contains("the type of %0 has symbol n"));
 }
 
 #[test]

@@ -11,7 +11,8 @@ pub fn varying() -> Dim {
     Dim::symbol(Symbol::new("_"))
 }
 
-fn is_varying(d: &Dim) -> bool {
+/// Whether it is [`varying`].
+pub(crate) fn is_varying(d: &Dim) -> bool {
     d.as_symbol().is_some_and(|s| &*s.name == "_")
 }
 

@@ -75,6 +75,7 @@ pub use gather_elements::GatherElements;
 pub use gather_nd::GatherNd;
 pub use if_op::If;
 pub use iota::Iota;
+pub(crate) use join::is_varying;
 pub use join::{join, join_elements, varying};
 pub use kernel::KernelOp;
 pub use label_encoder::LabelEncoder;

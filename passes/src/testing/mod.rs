@@ -67,7 +67,11 @@ pub fn random_case(seed: u64, n_nodes: usize) -> Case {
     let mut inputs = Vec::new();
     for i in 0..4 {
         let (dtype, rank) = (*random.pick(&DTYPES), random.below(4));
-        let shape: Shape = (0..rank).map(|_| random_dim(&mut random)).collect();
+        let shape: Shape = match i {
+            // One says what both symbols are.
+            0 => ["n", "m"].map(|name| Dim::symbol(Symbol::new(name))).to_vec(),
+            _ => (0..rank).map(|_| random_dim(&mut random)).collect(),
+        };
         let concrete = shape.iter().map(|d| value_of(d, &sizes)).collect();
         graph.add_input(format!("x{i}"), Type::tensor(dtype, shape));
         inputs.push(Value::Tensor(random.tensor(dtype, concrete)));

@@ -30,7 +30,14 @@ fn type_of(v: &Value, extent: &dyn Fn(usize, usize) -> Dim) -> Type {
             let joined = types.reduce(|a, b| crate::ops::join_elements(&a, &b).expect("one element type"));
             Type::Sequence(Box::new(joined.expect("not empty")))
         }
-        Value::Optional(v) => Type::Optional(Box::new(type_of(v.as_ref().expect("present"), extent))),
+        Value::Optional(v) => {
+            // A symbol inside would have nothing that it could be read from.
+            let inner = |axis, n| match extent(axis, n) {
+                known if known.as_const().is_some() => known,
+                _ => crate::ops::varying(),
+            };
+            Type::Optional(Box::new(type_of(v.as_ref().expect("present"), &inner)))
+        }
     }
 }
 
