@@ -148,12 +148,17 @@ impl<'a> InferCx<'a> {
             Some(true) => Ok(()),
             Some(false) => Err(Mismatch::new(format!("{what}: {a} {} {b} doesn't hold", sign(cmp)))),
             None => {
-                let check = Check { cmp, a: a.clone(), b: b.clone(), message: what.to_string() };
-                if !self.checks.contains(&check) {
-                    self.checks.push(check);
-                }
+                self.check(cmp, a, b, what);
                 Ok(())
             }
+        }
+    }
+
+    /// Checks `cmp(a, b)` when the node runs, unless it always holds: for what is wrong only where a node is reached.
+    pub fn check(&mut self, cmp: Cmp, a: &Dim, b: &Dim, what: &str) {
+        let check = Check { cmp, a: a.clone(), b: b.clone(), message: what.to_string() };
+        if Dim::compare(cmp, a, b) != Some(true) && !self.checks.contains(&check) {
+            self.checks.push(check);
         }
     }
 

@@ -2,7 +2,8 @@
 
 use super::broadcast::strides;
 use super::indexing::{
-    AxisMap, check_axis, check_indices, kept_axes, known_ints, pick_elems, walk_inside, wrap_index,
+    AxisMap, check_addressed, check_axis, check_indices, kept_axes, known_ints, pick_elems, walk_inside,
+    wrap_index,
 };
 use crate::op::{Arity, EvalCx, EvalError, Fact, InferCx, Mismatch, OpDef};
 use crate::tensor::Value;
@@ -22,10 +23,11 @@ impl OpDef for Gather {
         Arity::exactly(2)
     }
 
-    fn infer(&self, _cx: &mut InferCx, ins: &[Fact]) -> Result<Vec<Type>, Mismatch> {
+    fn infer(&self, cx: &mut InferCx, ins: &[Fact]) -> Result<Vec<Type>, Mismatch> {
         let (x, indices) = (ins[0].tensor()?, ins[1].tensor()?);
         check_axis(self.axis, x.rank())?;
         check_indices(indices.dtype)?;
+        check_addressed(cx, &x.shape[self.axis], &indices.shape);
         let (before, after) = (&x.shape[..self.axis], &x.shape[self.axis + 1..]);
         Ok(vec![Type::tensor(x.dtype, before.iter().chain(&indices.shape).chain(after))])
     }

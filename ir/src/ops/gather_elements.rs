@@ -2,7 +2,7 @@
 
 use super::broadcast::strides;
 use super::indexing::{
-    check_axis, check_indices, kept_axis, known_ints, pick_elems, walk_inside, wrap_index,
+    check_addressed, check_axis, check_indices, kept_axis, known_ints, pick_elems, walk_inside, wrap_index,
 };
 use crate::op::{Arity, EvalCx, EvalError, Fact, InferCx, Mismatch, OpDef};
 use crate::tensor::Value;
@@ -57,6 +57,7 @@ pub(super) fn check_elementwise_indices(
     for (a, (i, n)) in indices.shape.iter().zip(&x.shape).enumerate().filter(|(a, _)| *a != axis) {
         cx.require(Cmp::Le, i, n, &format!("there are more indices than elements along axis {a}"))?;
     }
+    check_addressed(cx, &x.shape[axis], &indices.shape);
     Ok(indices.shape.clone())
 }
 

@@ -1,7 +1,7 @@
 //! Slices of a tensor, picked by tuples of indices.
 
 use super::broadcast::strides;
-use super::indexing::{check_indices, known_ints, pick_elems, wrap_index};
+use super::indexing::{check_addressed, check_indices, known_ints, pick_elems, wrap_index};
 use crate::op::{Arity, EvalCx, EvalError, Fact, InferCx, Mismatch, OpDef};
 use crate::tensor::Value;
 use crate::types::{Dim, Shape, TensorType, Type};
@@ -62,6 +62,9 @@ pub(super) fn check_tuples(
             "{batch_dims} batch axes and tuples of {length} indices don't fit {x} and indices {indices}"
         )));
     };
+    for extent in &x.shape[batch_dims..used] {
+        check_addressed(cx, extent, lead);
+    }
     let mut shape = Vec::with_capacity(lead.len() + x.rank() - used);
     for (axis, d) in lead.iter().enumerate() {
         shape.push(if axis < batch_dims {

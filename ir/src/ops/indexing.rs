@@ -5,7 +5,7 @@
 //! these positions, so that an operator has one index formula.
 
 use super::broadcast::strides;
-use crate::op::{EvalError, Fact, Mismatch};
+use crate::op::{EvalError, Fact, InferCx, Mismatch};
 use crate::types::{Cmp, DType, Dim};
 
 /// What each index along one output axis adds to the linear position in the operand; None: outside of it.
@@ -98,6 +98,13 @@ pub fn check_axis(axis: usize, rank: usize) -> Result<(), Mismatch> {
 /// An operand that holds indices: a tensor of an integer type.
 pub fn check_indices(dtype: DType) -> Result<(), Mismatch> {
     if dtype.is_int() { Ok(()) } else { Err(Mismatch::new(format!("indices must be integers, not {dtype}"))) }
+}
+
+/// An axis that indices of this shape address must have elements, unless there are no indices. Compiled code looks at an
+/// index before it uses it, but the place that it takes instead of one out of range must exist.
+pub fn check_addressed(cx: &mut InferCx, extent: &Dim, indices: &[Dim]) {
+    let wanted = Dim::product(indices.iter().cloned()).minimum(&Dim::from(1));
+    cx.check(Cmp::Le, &wanted, extent, "an index into an axis without elements");
 }
 
 /// Two operands must have one element type.

@@ -2,7 +2,7 @@
 
 use super::{floats, ints, numbered, run, run_fixed};
 use crate::ops::{Gather, GatherElements, GatherNd};
-use crate::{DType, Tensor};
+use crate::{DType, Dim, Graph, Loc, Symbol, Tensor, Type};
 
 fn gather_nd(x: &Tensor, indices: &Tensor, batch_dims: usize) -> Result<Tensor, String> {
     run_fixed(GatherNd { batch_dims }, &[x.clone(), indices.clone()], &[1])
@@ -20,6 +20,24 @@ fn gather_replaces_an_axis_by_those_of_the_indices() {
     assert_eq!(g(bytes, 0).unwrap(), ints(&[1, 3], &[3, 4, 5]));
     assert!(g(floats(DType::F32, &[0.0]), 0).is_err());
     assert!(g(ints(&[], &[0]), 2).is_err());
+}
+
+#[test]
+fn indices_need_an_axis_with_elements() {
+    let mut g = Graph::new("g");
+    let n = Dim::symbol(Symbol::new("n"));
+    let x = g.add_input("x", Type::tensor(DType::F32, [n, Dim::from(3)]));
+    let none = g.add_input("none", Type::tensor(DType::I64, [0i64]));
+    let some = g.add_input("some", Type::tensor(DType::I64, [2i64]));
+    let pairs = g.add_input("pairs", Type::tensor(DType::I64, [2i64, 2]));
+    let mut checks = |op: crate::Op, indices| {
+        let y = g.add1(op, &[x, indices], &Loc::default()).unwrap();
+        g.producer(y).unwrap().1.checks.clone()
+    };
+    assert_eq!(checks(Gather { axis: 0 }.into(), none), []);
+    assert_eq!(checks(Gather { axis: 1 }.into(), some), []);
+    assert_eq!(checks(Gather { axis: 0 }.into(), some).len(), 1);
+    assert_eq!(checks(GatherNd { batch_dims: 0 }.into(), pairs).len(), 1);
 }
 
 #[test]
