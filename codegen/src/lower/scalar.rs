@@ -281,7 +281,9 @@ impl Emitter<'_> {
                 let op = if from.is_signed_int() { "arith.sitofp" } else { "arith.uitofp" };
                 // Narrow floats from wide integers: through f64 rounded to odd, so that rounding happens once.
                 let raw = if to != DType::F32 && target == F32 && from.bits() > 24 {
-                    let wide = self.w.convert(op, a, F64);
+                    let exact =
+                        if from.bits() > 53 { self.fit_f64(a, from.is_signed_int()) } else { a.clone() };
+                    let wide = self.w.convert(op, &exact, F64);
                     self.round_to_odd(&wide)
                 } else {
                     self.w.convert(op, a, target)
@@ -301,6 +303,24 @@ impl Emitter<'_> {
                 self.settle(to, &raw)
             }
         }
+    }
+
+    /// A 64-bit integer that f64 holds exactly: rounded to odd where it has more than 53 bits.
+    fn fit_f64(&mut self, a: &Val, signed: bool) -> Val {
+        let w = &mut self.w;
+        let int = |w: &mut super::writer::Writer, v| w.int(Ty::Int(64), v);
+        let (digits, zero, one) = (int(w, 53), int(w, 0), int(w, 1));
+        let top = w.bin(if signed { "arith.shrsi" } else { "arith.shrui" }, a, &digits);
+        // All zeros, or all ones of a negative number, have nothing to lose.
+        let top = w.bin("arith.addi", &top, &one);
+        let large = w.cmp("ugt", &top, &one);
+        let (lost, kept, last) = (int(w, 0x7ff), int(w, !0x7ff), int(w, 0x800));
+        let low = w.bin("arith.andi", a, &lost);
+        let inexact = w.cmp("ne", &low, &zero);
+        let high = w.bin("arith.andi", a, &kept);
+        let odd = w.bin("arith.ori", &high, &last);
+        let rounded = w.select(&inexact, &odd, &high);
+        w.select(&large, &rounded, a)
     }
 
     /// f64 to f32 rounded to odd: a second rounding to a narrower type then gives the correctly rounded result.

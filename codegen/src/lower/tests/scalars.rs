@@ -123,6 +123,25 @@ fn binary_functions_and_comparisons_agree_on_every_type() {
     }
 }
 
+/// Ties of a narrow type that bits decide which f64 has no room for.
+#[test]
+fn wide_integers_are_rounded_once() {
+    let near = |power: u32| [-1, 0, 1].map(|by| (1i128 << power) + (1 << (power - 8)) + by);
+    for from in [DType::I64, DType::U64] {
+        let mut values: Vec<i128> = [near(53), near(60), near(62)].concat();
+        match from {
+            DType::I64 => values.extend(values.clone().iter().map(|v| -v)),
+            _ => values.extend(near(63)),
+        }
+        values.extend([0, 1, (1 << 53) - 1, (1 << 53) + 1]);
+        let x = Tensor::from_ints(from, vec![values.len()], values.iter().copied());
+        let k = functions(format!("narrow_{from}"), &[from], values.len(), |b, x| {
+            [DType::BF16, DType::F16, DType::F32].map(|to| b.cast(to, x[0])).to_vec()
+        });
+        agree_within(OptLevel::None, &k, &no_symbols, &[x], Tolerance::Ulps(0.0));
+    }
+}
+
 #[test]
 fn bitcasts_agree() {
     for (from, to) in [
