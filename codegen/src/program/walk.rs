@@ -154,9 +154,14 @@ impl Walk<'_, '_> {
     }
 
     pub fn problem(&mut self, node: &Node, message: String) {
+        // Graphs in text form need not say where their nodes are from.
+        let place = match node.loc.sources() {
+            [] => format!("a `{}` node", node.op.name()),
+            _ => format!("node {}", node.loc),
+        };
         self.problems.push(
             Diagnostic::error(Code::TargetUnsupported, message)
-                .at(format!("node {}", node.loc))
+                .at(place)
                 .help("`tcc run MODEL --reference` evaluates the model without compiling it"),
         );
     }
