@@ -4,6 +4,7 @@
 //! the reference evaluator, graphs. Whatever is
 //! wrong with a file or a request comes back as [`Diagnostics`], all findings at once, and nothing here prints.
 
+pub mod arena;
 pub mod check;
 pub mod compare;
 pub mod compile;

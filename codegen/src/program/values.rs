@@ -161,6 +161,10 @@ impl Values {
                 })
                 .collect();
             let plan = plan::plan(&lifetimes, plan::DEFAULT_STEPS).ok()?;
+            if let Err(faults) = plan::check(&lifetimes, &plan) {
+                let faults: Vec<String> = faults.iter().map(|fault| fault.to_string()).collect();
+                panic!("a wrong memory plan: {}", faults.join("; "));
+            }
             placed.arena_bytes = plan.peak;
             Some(
                 plan.offsets

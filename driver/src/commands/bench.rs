@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tcc::source::{self, Kind};
-use tcc::{Code, Diagnostic, Result, compile, execute, port, report};
+use tcc::{Code, Diagnostic, Result, arena, compile, execute, port, report};
+use tcc_ir::{Tensor, Value};
 use tcc_runtime::Context;
 
 use super::model_args::{CompileArgs, InputArgs, pool};
@@ -71,15 +72,23 @@ pub fn run(args: Args) -> Result<ExitCode> {
         "load_ms": load_ms,
         "artifact_bytes": artifact_bytes,
         "arena_bytes": context.arena_bytes(),
+        "arena_lower_bound_bytes": arena::lower_bound(package.manifest(), &shapes(&inputs)),
         "weights_bytes": package.weights_bytes(),
         "peak_rss_bytes": peak_rss_bytes(),
         "kernels": package.manifest().kernels.len(),
     });
     match (args.json, result.as_object()) {
-        (false, Some(rows)) => rows.iter().for_each(|(key, value)| println!("{key:<18} {value}")),
+        (false, Some(rows)) => rows.iter().for_each(|(key, value)| println!("{key:<23} {value}")),
         _ => println!("{result}"),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The shape of each input; empty for what isn't a tensor.
+fn shapes(inputs: &[Value]) -> Vec<Vec<i64>> {
+    let shape =
+        |value: &Value| value.as_tensor().map_or(&[][..], Tensor::shape).iter().map(|&n| n as i64).collect();
+    inputs.iter().map(shape).collect()
 }
 
 /// Compiles in a process of its own; the time it took in ms, or `None` where it failed.

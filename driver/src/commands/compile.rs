@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use tcc::compile::Compiled;
-use tcc::{Code, Diagnostic, Result, compile, source};
+use tcc::{Code, Diagnostic, Result, arena, compile, source};
 
 use super::emit::{self, Stage};
 use super::model_args::{CompileArgs, stem};
@@ -81,6 +81,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn stats(compiled: &Compiled, start: Instant) {
     let Compiled { program, counts, target, .. } = compiled;
     let steps: usize = program.manifest.blocks.iter().map(|block| block.steps.len()).sum();
+    let bound = arena::lower_bound(&program.manifest, &[]);
     let rows = [
         ("target", format!("{} ({})", target.name, target.cpu)),
         ("nodes imported", counts.nodes.to_string()),
@@ -91,6 +92,7 @@ fn stats(compiled: &Compiled, start: Instant) {
         ("code bytes", program.code.len().to_string()),
         ("weights bytes", program.weights.n_bytes().to_string()),
         ("planned arena bytes", program.manifest.arena_bytes.to_string()),
+        ("arena lower bound", bound.map_or("depends on inputs".to_string(), |bytes| bytes.to_string())),
         ("compile ms", format!("{:.1}", start.elapsed().as_secs_f64() * 1e3)),
     ];
     for (what, value) in rows {
