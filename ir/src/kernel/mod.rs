@@ -123,7 +123,7 @@ pub struct Stage {
 pub struct Acc {
     pub op: AccOp,
     pub value: ExprId,
-    /// The type that is accumulated in; `arg_*` give i64.
+    /// The type that is accumulated in: that of the value, or f32 for narrower floats; `arg_*` give i64.
     pub dtype: DType,
 }
 

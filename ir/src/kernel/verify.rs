@@ -75,7 +75,9 @@ impl<'k> StageCheck<'k> {
         }
         for acc in &stage.accs {
             let known = self.types[acc.value.0 as usize];
-            let fits = acc.op.is_arg() || known.is_none_or(|t| t == acc.dtype);
+            // f32 holds what narrower floats hold.
+            let widened = |t: DType| acc.dtype == DType::F32 && t.is_float() && t != DType::F64;
+            let fits = acc.op.is_arg() || known.is_none_or(|t| t == acc.dtype || widened(t));
             self.require(fits, || format!("{} accumulates {known:?} in {}", acc.op.name(), acc.dtype));
         }
         for store in &stage.stores {
