@@ -71,7 +71,7 @@ pub fn translate(
 ) -> Result<Compiled> {
     let target = Target::named(&options.target).map_err(|error| report::codegen(&error))?;
     let nodes = count(&graph, &|_| true);
-    let report = optimise(&mut graph, options, observe)?;
+    let report = optimise(&mut graph, options, &target, observe)?;
     let kernels = count(&graph, &|op| matches!(op, Op::KernelOp(_)));
     let constants = count(&graph, &|op| matches!(op, Op::Constant(_)));
     let counts = Counts { nodes, kernels, others: count(&graph, &|_| true) - kernels - constants };
@@ -87,8 +87,14 @@ fn refused(error: CompileError) -> Diagnostics {
 }
 
 /// Runs the passes that the options ask for.
-fn optimise(graph: &mut Graph, options: &Options, observe: &mut dyn FnMut(&Pass, &Graph)) -> Result<Report> {
+fn optimise(
+    graph: &mut Graph,
+    options: &Options,
+    target: &Target,
+    observe: &mut dyn FnMut(&Pass, &Graph),
+) -> Result<Report> {
     let mut passes = options.passes.clone();
+    passes.machine = machine(target);
     if options.level == 0 && passes.opt_bisect_limit.is_none() {
         passes.opt_bisect_limit = Some(0);
     }
@@ -99,6 +105,20 @@ fn optimise(graph: &mut Graph, options: &Options, observe: &mut dyn FnMut(&Pass,
     passes.passes = Some(vec!["kernels".to_string()]);
     report.applications.extend(tcc_passes::run(graph, &default_pipeline(), &passes, observe)?.applications);
     Ok(report)
+}
+
+/// The machine that fusion estimates costs for.
+fn machine(target: &Target) -> tcc_passes::Machine {
+    let known = tcc_codegen::machine::Machine::of(target);
+    tcc_passes::Machine {
+        cores: known.cores,
+        vector_bytes: known.vector_bits / 8,
+        flops_per_cycle: known.flops_per_cycle,
+        caches: [known.l1, known.l2, known.l3],
+        bandwidth: known.bandwidth,
+        // Clocks change while a machine runs; what is compiled must not.
+        ..tcc_passes::Machine::default()
+    }
 }
 
 fn codegen_options<'a>(options: &Options, emit: &'a [Emit]) -> tcc_codegen::Options<'a> {

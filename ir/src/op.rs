@@ -133,6 +133,11 @@ impl<'a> InferCx<'a> {
         InferCx { taken, ..self }
     }
 
+    /// Whether inference has asked for nothing but types: no symbol, no run-time check.
+    pub fn is_settled(&self) -> bool {
+        self.symbols.is_empty() && self.checks.is_empty()
+    }
+
     /// A symbol for the extent of `axis` of the node's `output`: known only when the node has run.
     pub fn fresh_dim(&mut self, output: usize, axis: usize, lo: i64, hi: Option<i64>) -> Dim {
         let value = ValueId(self.first_output.0 + output as u32);

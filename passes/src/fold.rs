@@ -35,7 +35,7 @@ impl Default for FoldLimits {
 }
 
 /// Results of operators that kernels compute for nothing are kept up to this size only.
-const FREE_BYTES: u64 = 1 << 10;
+pub(crate) const FREE_BYTES: u64 = 1 << 10;
 
 fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
     // Mostly all goes well; if not, step by step.
@@ -143,7 +143,7 @@ impl Fold {
 }
 
 /// Operators whose results kernels make up as they go instead of loading them.
-fn is_free(op: &Op) -> bool {
+pub(crate) fn is_free(op: &Op) -> bool {
     matches!(op.name(), "broadcast" | "iota")
 }
 

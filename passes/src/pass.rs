@@ -1,6 +1,8 @@
 //! What a pass is, and what a run of the pipeline may be told.
 
+use crate::egraph::{FusionLevel, Machine, Numerics, Stats};
 use crate::{DimBinding, FoldLimits};
+use std::cell::RefCell;
 use tcc_ir::{Diagnostic, Graph};
 
 /// A transformation of one graph. Regions are visited by the pipeline: a pass looks at one level.
@@ -48,6 +50,8 @@ impl std::ops::BitOr for Changed {
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     pub options: &'a Options,
+    /// Where fusion says what it did.
+    pub stats: &'a RefCell<Stats>,
 }
 
 /// How the pipeline runs. `Options::default()` is what `tcc compile` does without options.
@@ -66,6 +70,12 @@ pub struct Options {
     /// What `--dim` asks for.
     pub dims: Vec<DimBinding>,
     pub fold: FoldLimits,
+    pub fusion: FusionLevel,
+    pub numerics: Numerics,
+    /// What costs are estimated for.
+    pub machine: Machine,
+    /// Keep a picture of each e-graph.
+    pub draw_egraph: bool,
 }
 
 impl Default for Options {
@@ -78,6 +88,10 @@ impl Default for Options {
             time_passes: false,
             dims: Vec::new(),
             fold: FoldLimits::default(),
+            fusion: FusionLevel::default(),
+            numerics: Numerics::default(),
+            machine: Machine::default(),
+            draw_egraph: false,
         }
     }
 }

@@ -3,10 +3,13 @@
 //! Between phases the graph is verified, always; after each pass when `verify_each` says so. A broken graph is an
 //! error that names the pass.
 
+use crate::egraph::Stats;
 use crate::pass::{Changed, Context, Options, Pass, Regions};
 use crate::{
-    bind_dims, canonicalise, cse, dce, fold, fuse, inline_if, registry, resolve_dims, specialise_regions,
+    bind_dims, canonicalise, cse, dce, egraph, fold, inline_if, kernels, registry, resolve_dims,
+    specialise_regions,
 };
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 use tcc_ir::diag::{Code, Diagnostic};
 use tcc_ir::graph::Violation;
@@ -33,8 +36,9 @@ pub fn default_pipeline() -> Pipeline {
                 specialise_regions::PASS,
             ],
         )
-        // Every operator with a loop nest is a kernel, and kernels are grouped.
-        .phase(Phase::Fused, &[fuse::KERNELS, fuse::PASS])
+        // Operators are rewritten and fused as costs say; what that leaves to constants is folded; every operator
+        // with a loop nest is a kernel.
+        .phase(Phase::Fused, &[egraph::PASS, fold::PASS, dce::PASS, kernels::PASS])
 }
 
 /// A state of the graph with rules of its own.
@@ -157,6 +161,7 @@ pub struct Application {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     pub applications: Vec<Application>,
+    pub fusion: Stats,
 }
 
 impl Report {
@@ -191,15 +196,16 @@ pub fn run(
         registry::find(name)?;
     }
     let named = options.passes.as_deref().map(Pipeline::named).transpose()?;
-    let mut run = Run { options, observer, report: Report::default() };
+    let mut run = Run { options, observer, report: Report::default(), stats: RefCell::default() };
     run.pipeline(graph, named.as_ref().unwrap_or(pipeline))?;
-    Ok(run.report)
+    Ok(Report { fusion: run.stats.into_inner(), ..run.report })
 }
 
 struct Run<'a> {
     options: &'a Options,
     observer: &'a mut dyn FnMut(&Pass, &Graph),
     report: Report,
+    stats: RefCell<Stats>,
 }
 
 impl Run<'_> {
@@ -248,8 +254,11 @@ impl Run<'_> {
         let number = self.report.applications.len();
         let skipped = !pass.required && self.options.opt_bisect_limit.is_some_and(|limit| number >= limit);
         let start = self.options.time_passes.then(Instant::now);
-        let changed =
-            if skipped { Changed::No } else { (pass.run)(graph, &Context { options: self.options })? };
+        let changed = if skipped {
+            Changed::No
+        } else {
+            (pass.run)(graph, &Context { options: self.options, stats: &self.stats })?
+        };
         self.report.applications.push(Application {
             pass: pass.name,
             graph: graph.name.clone(),

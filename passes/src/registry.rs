@@ -1,7 +1,9 @@
 //! Every pass there is. A new pass is one line here and one in `pipeline.rs`.
 
 use crate::pass::Pass;
-use crate::{bind_dims, canonicalise, cse, dce, fold, fuse, inline_if, resolve_dims, specialise_regions};
+use crate::{
+    bind_dims, canonicalise, cse, dce, egraph, fold, inline_if, kernels, resolve_dims, specialise_regions,
+};
 use tcc_ir::Diagnostic;
 use tcc_ir::diag::Code;
 
@@ -14,8 +16,8 @@ pub const ALL: &[Pass] = &[
     cse::PASS,
     dce::PASS,
     specialise_regions::PASS,
-    fuse::KERNELS,
-    fuse::PASS,
+    egraph::PASS,
+    kernels::PASS,
 ];
 
 /// The pass of that name.

@@ -49,6 +49,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let progress = Progress::start(format!("compiling {}", args.model.display()));
     let mut options = args.compile.options(args.passes.options()?)?;
     options.threads = args.threads.unwrap_or(0);
+    options.passes.draw_egraph = args.emit.contains(&Stage::Egraph);
     let graph = source::load(&args.model)?.graph;
     let mut files = emit::imported(&graph, &args.emit);
     let mut compiled = compile::translate(graph, &options, &mut print_after)?;
@@ -98,4 +99,5 @@ fn stats(compiled: &Compiled, start: Instant) {
     for (what, value) in rows {
         println!("{what:<22} {value}");
     }
+    print!("{}", compiled.report.fusion);
 }

@@ -14,6 +14,8 @@ use tcc_ir::{Graph, Op};
 pub enum Stage {
     /// The graph as imported
     Graph,
+    /// The e-graphs of equality saturation, for Graphviz
+    Egraph,
     /// The graph of fused kernels, with their text
     Fused,
     /// The kernels alone, in the text form of kernels
@@ -110,6 +112,11 @@ fn one(compiled: &Compiled, options: &Options, stage: Stage) -> Result<Vec<Emitt
     Ok(match stage {
         // The graph is taken before the compilation, the others are made together.
         Stage::Graph | Stage::Obj | Stage::Header | Stage::Shared => Vec::new(),
+        Stage::Egraph => {
+            let pictures =
+                compiled.report.fusion.regions.iter().filter_map(|r| r.picture.clone()).enumerate();
+            pictures.map(|(at, text)| Emitted::text(&format!("{at}.egraph.dot"), text)).collect()
+        }
         Stage::Kernels => vec![Emitted::text("kernels.txt", kernels(&compiled.graph))],
         Stage::Fused => vec![Emitted::text("fused.txt", tcc_ir::text::print(&compiled.graph))],
         Stage::Plan => vec![Emitted::text("plan.txt", plan::print(&compiled.program.manifest))],

@@ -2,7 +2,7 @@
 
 use tcc::Result;
 use tcc_ir::Graph;
-use tcc_passes::{Options, Pass, Report};
+use tcc_passes::{FusionLevel, Numerics, Options, Pass, Report};
 
 #[derive(clap::Args)]
 pub struct PassArgs {
@@ -21,6 +21,27 @@ pub struct PassArgs {
     /// Print the time of each pass to stderr
     #[arg(long)]
     time_passes: bool,
+    /// How far to fuse kernels
+    #[arg(long, value_name = "LEVEL", default_value = "vertical", value_parser = fusion)]
+    fusion: FusionLevel,
+    /// What rewriting may do to numbers: nothing, round in another order, use other formulas
+    #[arg(long, value_name = "CLASS", default_value = "reassociate", value_parser = numerics)]
+    numerics: Numerics,
+}
+
+fn fusion(text: &str) -> std::result::Result<FusionLevel, String> {
+    named(&FusionLevel::ALL, text)
+}
+
+fn numerics(text: &str) -> std::result::Result<Numerics, String> {
+    named(&Numerics::ALL, text)
+}
+
+fn named<T: Copy>(all: &[(T, &str)], text: &str) -> std::result::Result<T, String> {
+    all.iter().find(|(_, name)| *name == text).map(|(value, _)| *value).ok_or_else(|| {
+        let known: Vec<&str> = all.iter().map(|(_, name)| *name).collect();
+        format!("one of {} is expected", known.join(", "))
+    })
 }
 
 impl PassArgs {
@@ -32,6 +53,8 @@ impl PassArgs {
             verify_each: self.verify_each || default.verify_each,
             opt_bisect_limit: self.opt_bisect_limit,
             time_passes: self.time_passes,
+            fusion: self.fusion,
+            numerics: self.numerics,
             ..default
         })
     }

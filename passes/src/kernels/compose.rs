@@ -14,12 +14,12 @@ pub struct Bound<V> {
 }
 
 impl<V: Copy + PartialEq> Bound<V> {
-    fn input_buffer(&self, value: V) -> Option<BufferId> {
+    pub(super) fn input_buffer(&self, value: V) -> Option<BufferId> {
         let at = self.inputs.iter().position(|v| *v == value)?;
         self.kernel.buffers_of(BufferKind::Input).nth(at).map(|(id, _)| id)
     }
 
-    fn output_buffer(&self, value: V) -> Option<BufferId> {
+    pub(super) fn output_buffer(&self, value: V) -> Option<BufferId> {
         let at = self.outputs.iter().position(|v| *v == value)?;
         self.kernel.buffers_of(BufferKind::Output).nth(at).map(|(id, _)| id)
     }
@@ -41,28 +41,28 @@ pub fn is_map(kernel: &Kernel) -> bool {
 }
 
 /// Whether `index` is the positions on `axes`, in order.
-fn is_identity(kernel: &Kernel, axes: &[AxisId], index: &[ExprId]) -> bool {
+pub(super) fn is_identity(kernel: &Kernel, axes: &[AxisId], index: &[ExprId]) -> bool {
     axes.len() == index.len() && axes.iter().zip(index).all(|(a, i)| *kernel.expr(*i) == Scalar::Axis(*a))
 }
 
 /// Copies expressions of one kernel into another under construction.
-struct Copier<'k> {
-    from: &'k Kernel,
+pub(super) struct Copier<'k> {
+    pub from: &'k Kernel,
     /// What buffers of `from` are in the new kernel.
-    buffers: IndexMap<BufferId, BufferId>,
+    pub buffers: IndexMap<BufferId, BufferId>,
     /// What axes of `from` are in the new kernel.
-    axes: IndexMap<AxisId, ExprId>,
+    pub axes: IndexMap<AxisId, ExprId>,
     /// Loads of this buffer are replaced by what the closure of the caller gives.
-    replaced: Option<BufferId>,
+    pub replaced: Option<BufferId>,
     /// Conjoined to every load.
-    guard: Option<ExprId>,
-    done: IndexMap<ExprId, ExprId>,
+    pub guard: Option<ExprId>,
+    pub done: IndexMap<ExprId, ExprId>,
 }
 
-type Replace<'a> = &'a mut dyn FnMut(&mut Builder, &[ExprId], Option<ExprId>) -> ExprId;
+pub(super) type Replace<'a> = &'a mut dyn FnMut(&mut Builder, &[ExprId], Option<ExprId>) -> ExprId;
 
 impl Copier<'_> {
-    fn expr(&mut self, b: &mut Builder, id: ExprId, replace: Replace) -> ExprId {
+    pub fn expr(&mut self, b: &mut Builder, id: ExprId, replace: Replace) -> ExprId {
         if let Some(done) = self.done.get(&id) {
             return *done;
         }
@@ -330,7 +330,7 @@ pub fn append_consumer<V: Copy + PartialEq>(
 }
 
 /// Name of a fused kernel: its parts, shortened when there are many.
-fn joined(a: &str, b: &str) -> String {
+pub(super) fn joined(a: &str, b: &str) -> String {
     const MAX: usize = 48;
     let name = format!("{a}_{b}");
     if name.len() <= MAX {

@@ -1,7 +1,8 @@
 //! Operators as kernels: the one place where an operator's loop nest is described.
 //!
 //! [`describe`] gives the kernel of a node, or says that the node isn't one: a view, control flow, or work of the
-//! runtime's own library. Grouping of kernels is in [`compose`] and the `fuse` pass.
+//! runtime's own library. Compositions of kernels are in
+//! [`compose`] and [`rows`]; which of them pay is decided by the e-graph.
 
 mod conv;
 mod elementwise;
@@ -11,10 +12,32 @@ mod reduce;
 mod window;
 
 pub mod compose;
+pub mod rows;
 
-use tcc_ir::graph::{Graph, Node};
+use crate::pass::{Changed, Context, Pass, Regions};
+use tcc_ir::graph::{Graph, Node, NodeId};
 use tcc_ir::kernel::{BufferId, Builder, ExprId, Kernel};
-use tcc_ir::{DType, Dim, Op, TensorType};
+use tcc_ir::ops::KernelOp;
+use tcc_ir::{DType, Diagnostic, Dim, Op, TensorType, Type};
+
+pub const PASS: Pass = Pass {
+    name: "kernels",
+    summary: "Turn every operator that has a loop nest into a kernel.",
+    required: true,
+    regions: Regions::InnerFirst,
+    run,
+};
+
+fn run(graph: &mut Graph, _: &Context) -> Result<Changed, Diagnostic> {
+    let found: Vec<(NodeId, Kernel)> =
+        graph.nodes().filter_map(|(id, node)| Some((id, describe(graph, node)?))).collect();
+    let changed = Changed::when(!found.is_empty());
+    for (id, kernel) in found {
+        let inputs = graph.node(id).inputs.clone();
+        graph.set_node(id, Op::from(KernelOp { kernel }), inputs);
+    }
+    Ok(changed)
+}
 
 /// The types of a node's operands and results.
 pub struct Operands<'a> {
@@ -24,21 +47,30 @@ pub struct Operands<'a> {
 
 impl<'a> Operands<'a> {
     /// None when an operand or result isn't a tensor of numbers or bools.
-    fn of(graph: &'a Graph, node: &Node) -> Option<Self> {
-        let numeric = |v: &tcc_ir::ValueId| {
-            graph.ty(*v).as_tensor().filter(|t| t.dtype != DType::String && !t.dtype.is_complex())
-        };
+    fn of(ins: impl IntoIterator<Item = &'a Type>, outs: impl IntoIterator<Item = &'a Type>) -> Option<Self> {
+        let numeric =
+            |ty: &'a Type| ty.as_tensor().filter(|t| t.dtype != DType::String && !t.dtype.is_complex());
         Some(Operands {
-            ins: node.inputs.iter().map(numeric).collect::<Option<_>>()?,
-            outs: node.outputs.iter().map(numeric).collect::<Option<_>>()?,
+            ins: ins.into_iter().map(numeric).collect::<Option<_>>()?,
+            outs: outs.into_iter().map(numeric).collect::<Option<_>>()?,
         })
     }
 }
 
 /// The kernel that computes a node, with its operands in the node's order. None for what isn't a kernel.
 pub fn describe(graph: &Graph, node: &Node) -> Option<Kernel> {
-    let io = Operands::of(graph, node)?;
-    match &node.op {
+    let ty = |v: &tcc_ir::ValueId| graph.ty(*v);
+    describe_op(&node.op, node.inputs.iter().map(ty), node.outputs.iter().map(ty))
+}
+
+/// As [`describe`], of an operator with these types of operands and results.
+pub fn describe_op<'a>(
+    op: &Op,
+    ins: impl IntoIterator<Item = &'a Type>,
+    outs: impl IntoIterator<Item = &'a Type>,
+) -> Option<Kernel> {
+    let io = Operands::of(ins, outs)?;
+    match op {
         Op::Unary(op) => Some(elementwise::map(&io, op.kind.name(), |b, v| b.unary(op.kind, v[0]))),
         Op::Binary(op) => Some(elementwise::map(&io, op.kind.name(), |b, v| b.binary(op.kind, v[0], v[1]))),
         Op::Compare(op) => Some(elementwise::map(&io, op.cmp.name(), |b, v| b.compare(op.cmp, v[0], v[1]))),

@@ -30,7 +30,9 @@ fn check(n_cases: u64, same: fn(&Value, &Value) -> bool, change: &dyn Fn(&mut Gr
 #[test]
 fn each_pass_keeps_the_meaning() {
     for pass in registry::ALL {
-        check(150, same, &|graph| {
+        // Fusion computes sums in kernels.
+        let alike = if pass.name == "egraph" { same_numbers } else { same };
+        check(150, alike, &|graph| {
             run_named(graph, &[pass.name]);
         });
     }

@@ -1,5 +1,5 @@
 // Two maps are one kernel, and what is between them stays in a register.
-// RUN: %tcc opt %s --passes=kernels,fuse | %FileCheck %s
+// RUN: %tcc opt %s --passes=egraph,kernels | %FileCheck %s
 // CHECK-COUNT-1: = kernel
 // CHECK: b1[i0] = tanh(exp(b0[i0]))
 // CHECK-NOT: = kernel

@@ -1,0 +1,312 @@
+//! Fusion rules: the kernels that can compute each class.
+//!
+//! One rule makes a kernel of an operator. The others compose a kernel with one that makes an operand of it, in the
+//! ways of `crate::kernels`: its expression goes to where it is read, or the reader's into its store, or both become
+//! stages over one row. Composition of everything with everything explodes over diamonds, so each class keeps a beam
+//! of its best kernels, by an estimate of what a solution with them costs; what the beam drops is counted.
+
+use super::analysis::EGraph;
+use super::bits::Bits;
+use super::cost::{self, Cost};
+use super::language::{Head, Id, Term};
+use super::machine::Machine;
+use super::order::Order;
+use super::seeds::Seeds;
+use crate::kernels::compose::{Bound, append_consumer, inline_producer, is_map};
+use crate::kernels::rows::join_rows;
+use indexmap::IndexSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+use tcc_ir::graph::Check;
+use tcc_ir::kernel::{BufferKind, Kernel, Scalar};
+use tcc_ir::ops::KernelOp;
+use tcc_ir::{Dim, Op};
+
+/// Expressions beyond which a kernel takes in no more: compile time grows faster than memory traffic shrinks.
+const MAX_EXPRS: usize = 400;
+/// Kernels that composition goes on from, and kernels that a class keeps.
+const BEAM: usize = 2;
+const KEPT: usize = 2;
+/// Rounds of composition that find nothing better before it ends.
+const PATIENCE: usize = 2;
+/// Kernels made for a class at most.
+const MAX_TRIES: usize = 48;
+
+/// A way to compute a class.
+#[derive(Clone)]
+pub struct Way {
+    pub term: Term,
+    /// Classes that must be computed before.
+    pub reads: Vec<usize>,
+    pub cost: Cost,
+    pub kernel: Option<Rc<Bound<Id>>>,
+    /// Classes whose work is done inside.
+    pub absorbed: Bits,
+}
+
+/// The ways to compute each class, in the order of classes, best first.
+pub struct Ways {
+    pub of: Vec<Vec<Way>>,
+    /// Kernels that were made and not kept.
+    pub dropped: usize,
+}
+
+/// What fusion may look at.
+pub struct Fusion<'a> {
+    pub egraph: &'a EGraph,
+    pub order: &'a Order,
+    pub machine: &'a Machine,
+    /// Terms that the graph came with.
+    pub originals: IndexSet<Term>,
+    pub roots: Vec<Id>,
+    /// Whether kernels are composed at all.
+    pub compose: bool,
+    /// Sizes that scratch memory may have.
+    pub known_early: &'a dyn Fn(&Dim) -> bool,
+}
+
+impl Way {
+    /// Whether something runs for it.
+    pub fn is_kernel(&self) -> bool {
+        self.kernel.is_some()
+    }
+}
+
+impl Fusion<'_> {
+    pub fn ways(&self) -> Ways {
+        let n = self.order.len();
+        let Seeds { of: seeds, readers } = Seeds::new(self);
+        let mut state = State {
+            fusion: self,
+            ways: Ways { of: Vec::with_capacity(n), dropped: 0 },
+            closure: Vec::with_capacity(n),
+            seconds: Vec::with_capacity(n),
+            readers,
+            needed: self.root_places().collect(),
+        };
+        for (i, seeds) in seeds.into_iter().enumerate() {
+            let composed = if self.compose { state.compose(i, &seeds) } else { Vec::new() };
+            let found = state.keep(i, seeds, composed);
+            let best = found.first();
+            state.seconds.push(best.map_or(0.0, |way| way.cost.seconds));
+            let mut closure = best.map(|way| state.below(way, i)).unwrap_or_default();
+            closure.insert(i);
+            state.closure.push(closure);
+            state.ways.of.push(found);
+        }
+        state.ways
+    }
+
+    pub fn root_places(&self) -> impl Iterator<Item = usize> {
+        self.roots.iter().filter_map(|id| self.order.index(self.egraph.find(*id)))
+    }
+}
+
+struct State<'a> {
+    fusion: &'a Fusion<'a>,
+    ways: Ways,
+    /// Classes that the best way to compute each class needs, itself among them.
+    closure: Vec<Bits>,
+    /// Seconds of the best way, without what it reads.
+    seconds: Vec<f64>,
+    readers: Vec<Bits>,
+    needed: Bits,
+}
+
+impl State<'_> {
+    /// Classes that a solution with this way for class `i` needs besides: what it reads, and what it computes inside
+    /// that others need too.
+    fn below(&self, way: &Way, i: usize) -> Bits {
+        let mut all = Bits::default();
+        way.reads.iter().for_each(|r| all.extend(&self.closure[*r]));
+        for a in way.absorbed.iter() {
+            if self.escapes(a, &way.absorbed, i) {
+                all.extend(&self.closure[a]);
+            }
+        }
+        all
+    }
+
+    /// Whether nothing that it computes inside is needed elsewhere too.
+    fn is_clean(&self, way: &Way, i: usize) -> bool {
+        way.absorbed.iter().all(|a| !self.escapes(a, &way.absorbed, i))
+    }
+
+    /// Whether class `a`, which is computed inside of a kernel for class `i` as `absorbed` are, is needed elsewhere too.
+    fn escapes(&self, a: usize, absorbed: &Bits, i: usize) -> bool {
+        self.needed.contains(a) || !self.readers[a].iter().all(|r| r == i || absorbed.contains(r))
+    }
+
+    /// The best of these, and the best one that computes nothing twice if it isn't among them.
+    fn best(&self, i: usize, mut ways: Vec<(f64, Way)>, n: usize) -> Vec<(f64, Way)> {
+        ways.sort_by(by_estimate);
+        let rest = ways.split_off(n.min(ways.len()));
+        if !ways.iter().any(|(_, way)| self.is_clean(way, i)) {
+            ways.extend(rest.into_iter().find(|(_, way)| self.is_clean(way, i)));
+        }
+        ways
+    }
+
+    /// Estimate of a solution with this way, without what has nothing to do with it.
+    fn estimate(&self, way: &Way, i: usize) -> f64 {
+        way.cost.seconds + self.below(way, i).iter().map(|c| self.seconds[c]).sum::<f64>()
+    }
+
+    /// Kernels made of `seeds` and of those that make their operands.
+    fn compose(&mut self, i: usize, seeds: &[Way]) -> Vec<(f64, Way)> {
+        let mut frontier: Vec<(f64, Way)> =
+            seeds.iter().filter(|w| w.kernel.is_some()).map(|w| (self.estimate(w, i), w.clone())).collect();
+        frontier = self.best(i, frontier, BEAM);
+        let mut best = frontier.first().map_or(f64::INFINITY, |(e, _)| *e);
+        let (mut found, mut seen, mut idle) = (Vec::new(), IndexSet::new(), 0);
+        while !frontier.is_empty() && idle < PATIENCE && seen.len() < MAX_TRIES {
+            let mut next: Vec<(f64, Way)> = Vec::new();
+            for (_, way) in &frontier {
+                for read in &way.reads {
+                    for producer in &self.ways.of[*read] {
+                        let Some(made) = self.join(i, way, producer, *read) else { continue };
+                        if seen.insert(signature(&made)) {
+                            next.push((self.estimate(&made, i), made));
+                        }
+                    }
+                }
+            }
+            found.extend(next.iter().cloned());
+            next = self.best(i, next, BEAM);
+            match next.first() {
+                Some((e, _)) if *e < best => (best, idle) = (*e, 0),
+                _ => idle += 1,
+            }
+            frontier = next;
+        }
+        found
+    }
+
+    /// `way` with the kernel `producer` of its operand `read` inside.
+    fn join(&self, i: usize, way: &Way, producer: &Way, read: usize) -> Option<Way> {
+        let (consumer, maker) = (way.kernel.as_ref()?, producer.kernel.as_ref()?);
+        if consumer.kernel.exprs.len() + maker.kernel.exprs.len() > MAX_EXPRS {
+            return None;
+        }
+        let value = self.fusion.order.class(read);
+        let mut absorbed = way.absorbed.clone();
+        absorbed.extend(&producer.absorbed);
+        absorbed.insert(read);
+        // Matrix products aren't computed twice, whatever the estimate says: it knows their best case only.
+        if is_product(&maker.kernel) && self.escapes(read, &absorbed, i) {
+            return None;
+        }
+        let mut bound = self.kernel(consumer, maker, value)?;
+        bound.kernel = Kernel { name: bound.kernel.name.clone(), ..bound.kernel.canonical() };
+        let checks = union(way.term.checks(), producer.term.checks());
+        let mut reads: Vec<usize> = Vec::new();
+        for id in &bound.inputs {
+            reads.push(self.fusion.order.index(*id)?);
+        }
+        let outs = self.fusion.egraph[self.fusion.order.class(i)].data.outs.clone();
+        let op = Op::from(KernelOp { kernel: bound.kernel.clone() });
+        let term = Term::new(Head::Op { op, outs, checks }, bound.inputs.iter().copied());
+        let cost = self.fusion.cost(&bound.kernel, &bound.inputs);
+        reads.sort_unstable();
+        reads.dedup();
+        Some(Way { term, reads, cost, kernel: Some(Rc::new(bound)), absorbed })
+    }
+
+    /// The composition that there is, the cheaper one of two.
+    fn kernel(&self, consumer: &Bound<Id>, maker: &Bound<Id>, value: Id) -> Option<Bound<Id>> {
+        let inlined = (is_map(&maker.kernel) && may_inline(consumer, maker, value))
+            .then(|| inline_producer(consumer, maker, value))
+            .flatten();
+        let appended = if inlined.is_none() { append_consumer(maker, consumer, value) } else { None };
+        let joined = if !is_product(&consumer.kernel) && !is_product(&maker.kernel) && appended.is_none() {
+            join_rows(consumer, maker, value).filter(|bound| self.fits(&bound.kernel))
+        } else {
+            None
+        };
+        let seconds = |bound: &Bound<Id>| self.fusion.cost(&bound.kernel, &bound.inputs).seconds;
+        match (inlined.or(appended), joined) {
+            (Some(a), Some(b)) => Some(if seconds(&b) < seconds(&a) { b } else { a }),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Whether the temporaries have sizes that are known when scratch memory is made, and stay in the cache.
+    fn fits(&self, kernel: &Kernel) -> bool {
+        let temps = || kernel.buffers_of(BufferKind::Temp).map(|(_, b)| &b.ty);
+        let bytes: f64 = temps().map(|t| cost::size(&t.n_bytes())).sum();
+        temps().flat_map(|t| &t.shape).all(|d| (self.fusion.known_early)(d))
+            && bytes <= self.fusion.machine.caches[1] as f64 / 2.0
+    }
+
+    /// The best of all ways, and always one that composes nothing.
+    fn keep(&mut self, i: usize, seeds: Vec<Way>, composed: Vec<(f64, Way)>) -> Vec<Way> {
+        let mut seeds: Vec<(f64, Way)> = seeds.into_iter().map(|w| (self.estimate(&w, i), w)).collect();
+        seeds.sort_by(by_estimate);
+        let mut all = composed;
+        all.extend(seeds.iter().skip(1).cloned());
+        all.extend(seeds.first().cloned());
+        let simplest = seeds.into_iter().next();
+        let made = all.len();
+        let mut all = self.best(i, all, KEPT);
+        self.ways.dropped += made - all.len();
+        if let Some(simplest) = simplest
+            && !all.iter().any(|(_, w)| w.term == simplest.1.term)
+        {
+            all.push(simplest);
+        }
+        all.into_iter().map(|(_, way)| way).collect()
+    }
+}
+
+fn by_estimate(a: &(f64, Way), b: &(f64, Way)) -> std::cmp::Ordering {
+    a.0.total_cmp(&b.0)
+}
+
+fn signature(way: &Way) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    if let Some(bound) = &way.kernel {
+        let kernel = &bound.kernel;
+        (&kernel.axes, &kernel.outer, &kernel.exprs, &kernel.stages, &bound.inputs).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn union(a: &[Check], b: &[Check]) -> Vec<Check> {
+    let mut all = a.to_vec();
+    all.extend(b.iter().filter(|c| !a.contains(c)).cloned());
+    all
+}
+
+/// A matrix product or convolution. Its schedule wants a kernel of its own: it never becomes a stage over a row.
+fn is_product(kernel: &Kernel) -> bool {
+    kernel.stages.iter().any(|s| cost::contracted(kernel, s).is_some())
+}
+
+/// Operands of matrix products and convolutions are packed or streamed by the schedule: only movements of elements
+/// may go into them, and only such that read each element about once.
+fn may_inline(consumer: &Bound<Id>, maker: &Bound<Id>, value: Id) -> bool {
+    let kernel = &consumer.kernel;
+    let at = consumer.inputs.iter().position(|v| *v == value);
+    let buffer = at.and_then(|at| kernel.buffers_of(BufferKind::Input).nth(at)).map(|(id, _)| id);
+    let streamed =
+        kernel.stages.iter().any(|stage| {
+            cost::contracted(kernel, stage).is_some_and(|(x, y)| {
+                let used = cost::reachable(kernel, [x, y]);
+                kernel.exprs.iter().zip(used).any(|(e, used)| {
+                    used && matches!(e, Scalar::Load { buffer: b, .. } if Some(*b) == buffer)
+                })
+            })
+        });
+    !streamed || moves_only(&maker.kernel)
+}
+
+fn moves_only(kernel: &Kernel) -> bool {
+    let store = &kernel.stages[0].stores[0];
+    let Scalar::Load { buffer, guard: None, .. } = kernel.expr(store.value) else { return false };
+    let plain = kernel
+        .exprs
+        .iter()
+        .all(|e| !matches!(e, Scalar::Unary(..) | Scalar::Select(..) | Scalar::Check { .. }));
+    let (from, to) = (&kernel.buffer(*buffer).ty, &kernel.buffer(store.buffer).ty);
+    plain && cost::size(&from.n_elements()) >= cost::size(&to.n_elements())
+}

@@ -1,0 +1,50 @@
+//! The machine that costs are estimated for.
+
+/// Sizes and rates of a machine, rough: good for choosing between ways to compute the same, not for predicting times.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Machine {
+    /// Cores that share a kernel's tiles.
+    pub cores: u32,
+    /// Bytes in a vector register.
+    pub vector_bytes: u32,
+    /// Cycles a second.
+    pub hertz: f64,
+    /// f32 operations a core does a cycle at best, a fused multiply-add counted as two.
+    pub flops_per_cycle: u32,
+    /// Bytes of the caches, nearest first; the last one is shared by all cores.
+    pub caches: [u64; 3],
+    /// Bytes that a core reads a cycle from each cache.
+    pub cache_bytes_per_cycle: [f64; 3],
+    /// Bytes a second from memory, all cores together.
+    pub bandwidth: f64,
+    /// Seconds to start a kernel and to wait for its end.
+    pub launch: f64,
+}
+
+impl Default for Machine {
+    /// A desktop machine with 256-bit vectors.
+    fn default() -> Self {
+        Machine {
+            cores: 8,
+            vector_bytes: 32,
+            hertz: 3e9,
+            flops_per_cycle: 32,
+            caches: [32 << 10, 512 << 10, 16 << 20],
+            cache_bytes_per_cycle: [32.0, 16.0, 8.0],
+            bandwidth: 40e9,
+            launch: 1e-6,
+        }
+    }
+}
+
+impl Machine {
+    /// Seconds that a core takes to read `bytes` from a buffer of `size` bytes that was written a short while ago.
+    pub fn transfer(&self, bytes: f64, size: f64) -> f64 {
+        // Half of a cache is left to everything else.
+        let level = self.caches.iter().position(|cache| size <= *cache as f64 / 2.0);
+        match level {
+            Some(level) => bytes / (self.cache_bytes_per_cycle[level] * self.hertz),
+            None => bytes / self.bandwidth.min(self.cache_bytes_per_cycle[2] * self.hertz),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Equality saturation: a part of the graph becomes an e-graph, rules add equal terms and fused kernels, and the
+//! cheapest way to compute what is needed becomes the graph again.
+//!
+//! [`partition`] cuts the graph into regions, [`region`] converts one and back, [`saturate`] runs [`rules`],
+//! [`seeds`] and [`fusion`] make kernels, [`extract`] chooses by [`cost`]. Nothing depends on time or on addresses: the same graph
+//! and machine give the same result.
+
+mod analysis;
+mod bits;
+mod cost;
+mod extract;
+mod fusion;
+mod language;
+mod machine;
+mod order;
+mod partition;
+mod region;
+mod rules;
+mod saturate;
+mod seeds;
+mod stats;
+#[cfg(test)]
+mod tests;
+
+pub use machine::Machine;
+pub use rules::Numerics;
+pub use saturate::Stop;
+pub use stats::{RegionStats, Stats, Totals};
+
+use crate::kernels::describe;
+use crate::pass::{Changed, Context, Options, Pass, Regions};
+use cost::Cost;
+use extract::Solution;
+use fusion::Fusion;
+use fusion::Ways;
+use order::Order;
+use region::Region;
+use saturate::{Budget, saturate};
+use tcc_ir::graph::SymbolSource;
+use tcc_ir::{Diagnostic, Dim, Graph, NodeId, Op};
+
+pub const PASS: Pass = Pass {
+    name: "egraph",
+    summary: "Rewrite and fuse by equality saturation, choosing by cost.",
+    required: false,
+    regions: Regions::InnerFirst,
+    run,
+};
+
+/// How far kernels are fused. Each one includes those before.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum FusionLevel {
+    /// A kernel an operator.
+    None,
+    /// Producers and consumers.
+    #[default]
+    Vertical,
+}
+
+impl FusionLevel {
+    pub const ALL: [(FusionLevel, &'static str); 2] =
+        [(FusionLevel::None, "none"), (FusionLevel::Vertical, "vertical")];
+}
+
+fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
+    let mut changed = Changed::No;
+    for nodes in partition::regions(graph) {
+        let mut edited = graph.clone();
+        let Some(stats) = optimise(&mut edited, &nodes, cx.options) else { continue };
+        // A graph that doesn't verify is one that can't run anyway, or our mistake: the input stands.
+        if edited != *graph && edited.verify().is_ok() {
+            *graph = edited;
+            changed = Changed::Yes;
+        }
+        cx.stats.borrow_mut().regions.push(stats);
+    }
+    Ok(changed)
+}
+
+/// Rewrites one region. None when that fails.
+fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<RegionStats> {
+    let mut region = Region::new(graph, nodes);
+    let before = totals_of(graph, nodes, &options.machine);
+    let (egraph, outcome) = saturate(std::mem::take(&mut region.egraph), options.numerics, Budget::default());
+    region.egraph = egraph;
+    let roots = region.root_classes();
+    let order = Order::new(&region.egraph, &roots);
+    let early = |d: &Dim| known_early(graph, d);
+    let fusion = Fusion {
+        egraph: &region.egraph,
+        order: &order,
+        machine: &options.machine,
+        originals: region.originals(),
+        roots: roots.clone(),
+        compose: options.fusion >= FusionLevel::Vertical,
+        known_early: &early,
+    };
+    let ways = fusion.ways();
+    let places: Vec<usize> = roots.iter().map(|r| order.index(*r)).collect::<Option<_>>()?;
+    let solution = extract::solve(&ways, &places)?;
+    let after = totals(&ways, &solution);
+    for (i, found) in ways.of.iter().enumerate() {
+        for way in found {
+            let id = region.egraph.add(way.term.clone());
+            region.egraph.union(order.class(i), id);
+        }
+    }
+    region.egraph.rebuild();
+    let stats = RegionStats {
+        graph: graph.name.clone(),
+        operators: nodes.len(),
+        classes: region.egraph.number_of_classes(),
+        terms: region.egraph.total_number_of_nodes(),
+        rounds: outcome.rounds,
+        stop: outcome.stop,
+        fired: outcome.fired,
+        dropped: ways.dropped,
+        before,
+        after,
+        picture: options.draw_egraph.then(|| region.egraph.dot().to_string()),
+    };
+    let choice = solution.terms(&ways, &order, &region.egraph);
+    region.write(graph, &choice).then_some(stats)
+}
+
+impl Totals {
+    fn of(kernels: u64, cost: &Cost) -> Totals {
+        Totals {
+            kernels,
+            bytes: cost.bytes as u64,
+            flops: cost.flops as u64,
+            nanoseconds: (cost.seconds * 1e9) as u64,
+        }
+    }
+}
+
+/// What the nodes take as a kernel each.
+fn totals_of(graph: &Graph, nodes: &[NodeId], machine: &Machine) -> Totals {
+    let mut all = Totals::default();
+    for id in nodes {
+        let node = graph.node(*id);
+        let kernel = match &node.op {
+            Op::KernelOp(op) => Some(op.kernel.clone()),
+            _ => describe(graph, node),
+        };
+        if let Some(kernel) = kernel {
+            let weight = |i: usize| graph.constant_of(node.inputs[i]).is_some();
+            all += Totals::of(1, &cost::of_kernel(&kernel, machine, &weight));
+        }
+    }
+    all
+}
+
+/// What the chosen kernels take.
+fn totals(ways: &Ways, solution: &Solution) -> Totals {
+    let mut all = Totals::default();
+    for (_, way) in solution.ways(ways) {
+        all += Totals::of(u64::from(way.is_kernel()), &way.cost);
+    }
+    all
+}
+
+/// Whether a size is known when a run starts, so that scratch memory can depend on it: it doesn't come from data. In
+/// a region, symbols are those of another graph, and may come from data there.
+fn known_early(graph: &Graph, d: &Dim) -> bool {
+    let mut early = true;
+    d.visit_symbols(&mut |s| {
+        early &=
+            graph.prefix.is_empty() && matches!(graph.symbol_source(s), Some(SymbolSource::Input { .. }));
+    });
+    early
+}

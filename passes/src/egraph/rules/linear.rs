@@ -1,0 +1,177 @@
+//! Matrix products and convolutions: what their weights can take in.
+
+use super::algebra::{binary, mul, pairs};
+use super::{New, Numerics, Rule};
+use crate::egraph::analysis::View;
+use crate::egraph::language::Id;
+use tcc_ir::ops::{Binary, BinaryKind, Contract, Conv, PadMode, Reshape};
+use tcc_ir::{Dim, Op, TensorType};
+
+use Numerics::Reassociate;
+
+pub const RULES: &[Rule] = &[
+    // contract(x, w) * s is contract(x, w * s), conv(x, w) * s is conv(x, w * s).
+    Rule { name: "scale-into-weights", numerics: Reassociate, apply: scale_into_weights },
+    // (conv(x, w) + b) * s is conv(x, w * s) + b * s.
+    Rule { name: "scale-past-bias", numerics: Reassociate, apply: scale_past_bias },
+    // contract(x * s, w) is contract(x, w * s).
+    Rule { name: "operand-scale-into-contract", numerics: Reassociate, apply: operand_scale_into_contract },
+    // Convolutions pad by themselves.
+    Rule { name: "pad-into-conv", numerics: Reassociate, apply: pad_into_conv },
+];
+
+/// A product with a fixed factor: what is scaled, and the factor.
+fn scaled(view: View, op: &Op, ins: &[Id]) -> Option<(Id, Id)> {
+    let Op::Binary(Binary { kind: BinaryKind::Mul }) = op else { return None };
+    view.tensor(ins[0]).filter(|t| t.dtype.is_float())?;
+    if view.fixed(ins[1]) { Some((ins[0], ins[1])) } else { view.fixed(ins[0]).then_some((ins[1], ins[0])) }
+}
+
+/// `factor`, which is broadcast to a shape of rank `rank`, as a factor of something of rank `own` whose axis `to(i)`
+/// is the result's axis `i`. None when it varies along another one.
+fn along(
+    factor: &TensorType,
+    rank: usize,
+    own: usize,
+    to: impl Fn(usize) -> Option<usize>,
+) -> Option<Vec<Dim>> {
+    let lead = rank.checked_sub(factor.rank())?;
+    let mut dims = vec![Dim::from(1); own];
+    for (i, d) in factor.shape.iter().enumerate().filter(|(_, d)| !d.is_const(1)) {
+        dims[to(lead + i)?] = d.clone();
+    }
+    Some(dims)
+}
+
+/// Whether sums over these extents have a term: a sum of none stays 0 whatever the weights are scaled by.
+fn some<'d>(extents: impl IntoIterator<Item = &'d Dim>) -> bool {
+    extents.into_iter().all(|d| d.bounds().0.is_some_and(|lo| lo > 0))
+}
+
+fn reshaped(x: Id, dims: Vec<Dim>) -> New {
+    New::op(Reshape { dims }, [x.into()])
+}
+
+fn scale_into_weights(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+    let (product, factor) = scaled(view, op, ins)?;
+    with_scaled_weights(view, product, factor)
+}
+
+fn scale_past_bias(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+    let (sum, factor) = scaled(view, op, ins)?;
+    if !view.single(sum) {
+        return None;
+    }
+    pairs(view, sum, BinaryKind::Add).filter(|(_, bias)| view.fixed(*bias)).find_map(|(product, bias)| {
+        let product = with_scaled_weights(view, product, factor)?;
+        Some(binary(BinaryKind::Add, product, mul(bias, factor)))
+    })
+}
+
+/// A matrix product or convolution times a fixed factor. None where something else reads the product: it would be
+/// computed twice.
+fn with_scaled_weights(view: View, product: Id, factor: Id) -> Option<New> {
+    let (s, out) = (view.tensor(factor)?, view.tensor(product)?);
+    if !view.single(product) {
+        return None;
+    }
+    view.ops(product).find_map(|(o, operands)| match o {
+        Op::Contract(c) => scaled_contract(view, c, operands, (factor, s), out),
+        Op::Conv(conv) => {
+            let w = weights(view, operands[1])?;
+            if !some(&w.shape[1..]) {
+                return None;
+            }
+            // The result's channels are the first axis of the weights.
+            let dims = along(s, out.rank(), w.rank(), |i| (i == 1).then_some(0))?;
+            Some(New::op(conv.clone(), [operands[0].into(), mul(operands[1], reshaped(factor, dims))]))
+        }
+        _ => None,
+    })
+}
+
+/// The type of an operand that is made of constants, for this product only.
+fn weights<'a>(view: View<'a>, id: Id) -> Option<&'a TensorType> {
+    view.tensor(id).filter(|_| view.fixed(id) && !view.shared(id))
+}
+
+fn scaled_contract(
+    view: View,
+    c: &Contract,
+    operands: &[Id],
+    (factor, s): (Id, &TensorType),
+    out: &TensorType,
+) -> Option<New> {
+    let (a, b) = (view.tensor(operands[0])?, view.tensor(operands[1])?);
+    if a.dtype != out.dtype || b.dtype != out.dtype || !some(c.lhs.iter().map(|k| &a.shape[*k])) {
+        return None;
+    }
+    // Axes of the result: batch, those left of the first operand, those left of the second.
+    let (first, second) = (c.lhs_free(a.rank()), c.rhs_free(b.rank()));
+    let batch = c.lhs_batch.len();
+    let place = |i: usize, own_batch: &[usize], free: &[usize], start: usize| -> Option<usize> {
+        if i < batch { Some(own_batch[i]) } else { i.checked_sub(start).and_then(|j| free.get(j).copied()) }
+    };
+    if weights(view, operands[1]).is_some() {
+        let to = |i| place(i, &c.rhs_batch, &second, batch + first.len());
+        let scaled = mul(operands[1], reshaped(factor, along(s, out.rank(), b.rank(), to)?));
+        return Some(New::op(c.clone(), [operands[0].into(), scaled]));
+    }
+    weights(view, operands[0])?;
+    let to = |i| place(i, &c.lhs_batch, &first, batch).filter(|_| i < batch + first.len());
+    let scaled = mul(operands[0], reshaped(factor, along(s, out.rank(), a.rank(), to)?));
+    Some(New::op(c.clone(), [scaled, operands[1].into()]))
+}
+
+fn operand_scale_into_contract(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+    let Op::Contract(c) = op else { return None };
+    let (x, w) = (view.tensor(ins[0])?, view.tensor(ins[1])?);
+    if !view.fixed(ins[1])
+        || view.shared(ins[1])
+        || !x.dtype.is_float()
+        || x.dtype != w.dtype
+        || c.out != w.dtype
+    {
+        return None;
+    }
+    view.ops(ins[0]).find_map(|(o, operands)| {
+        let (inner, factor) = scaled(view, o, operands)?;
+        let s = view.tensor(factor)?;
+        if view.tensor(inner)?.shape != x.shape {
+            return None;
+        }
+        let to = |i: usize| {
+            let summed = c.lhs.iter().position(|a| *a == i).map(|k| c.rhs[k]);
+            summed.or_else(|| c.lhs_batch.iter().position(|a| *a == i).map(|k| c.rhs_batch[k]))
+        };
+        let dims = along(s, x.rank(), w.rank(), to)?;
+        Some(New::op(c.clone(), [inner.into(), mul(ins[1], reshaped(factor, dims))]))
+    })
+}
+
+fn pad_into_conv(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+    let Op::Conv(conv) = op else { return None };
+    view.ops(ins[0]).find_map(|(o, operands)| {
+        let Op::Pad(pad) = o else { return None };
+        let zero = view.uniform(operands[1]).is_some_and(|t| t.floats() == [0.0]);
+        let counts = || pad.before.iter().chain(&pad.after);
+        let grows = counts().all(|d| d.as_const().is_some_and(|c| c >= 0));
+        let own = conv.pads_before.iter().chain(&conv.pads_after);
+        let plain = own.into_iter().all(|d| d.as_const().is_some_and(|c| c >= 0));
+        let spatial = pad.before[..2].iter().chain(&pad.after[..2]).all(|d| d.is_const(0));
+        if pad.mode != PadMode::Constant || !zero || !grows || !plain || !spatial {
+            return None;
+        }
+        // Padding that is there is multiplied: 0 times infinity isn't 0.
+        view.constant(ins[1]).filter(|w| w.floats().iter().all(|v| v.is_finite()))?;
+        let sum = |own: &[Dim], more: &[Dim]| {
+            own.iter().zip(&more[2..]).map(|(a, b)| a.clone() + b.clone()).collect()
+        };
+        let padded = Conv {
+            pads_before: sum(&conv.pads_before, &pad.before),
+            pads_after: sum(&conv.pads_after, &pad.after),
+            ..conv.clone()
+        };
+        Some(New::op(padded, [operands[0].into(), ins[1].into()]))
+    })
+}

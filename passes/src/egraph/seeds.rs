@@ -1,0 +1,128 @@
+//! Each operator as a kernel by itself, and which of equal terms the graph would be made of if nothing were composed:
+//! that tells what reads what.
+
+use super::bits::Bits;
+use super::cost::{self, Cost};
+use super::fusion::{Fusion, Way};
+use super::language::{Head, Id, Term};
+use crate::kernels::compose::Bound;
+use crate::kernels::describe_op;
+use std::rc::Rc;
+use tcc_ir::Op;
+use tcc_ir::kernel::Kernel;
+
+/// The ways to compute each class without composing.
+pub struct Seeds {
+    pub of: Vec<Vec<Way>>,
+    /// Classes that read each class.
+    pub readers: Vec<Bits>,
+}
+
+impl Seeds {
+    pub fn new(fusion: &Fusion) -> Seeds {
+        let n = fusion.order.len();
+        let mut seeds = Seeds { of: Vec::with_capacity(n), readers: vec![Bits::default(); n] };
+        let mut fixed: Vec<bool> = Vec::with_capacity(n);
+        for i in 0..n {
+            let (ways, constant) = fusion.seeds(i, &fixed);
+            seeds.of.push(ways);
+            fixed.push(constant);
+        }
+        seeds.find_readers(fusion);
+        seeds
+    }
+
+    fn find_readers(&mut self, fusion: &Fusion) {
+        let n = self.of.len();
+        let (mut closure, mut seconds): (Vec<Bits>, Vec<f64>) = (Vec::new(), Vec::new());
+        let mut chosen = Vec::with_capacity(n);
+        for i in 0..n {
+            let all = |way: &Way| {
+                let mut all = Bits::default();
+                way.reads.iter().for_each(|r| all.extend(&closure[*r]));
+                all
+            };
+            let total = |way: &Way| way.cost.seconds + all(way).iter().map(|c| seconds[c]).sum::<f64>();
+            // Rules go to the better form: of equal costs it is what a rule has made.
+            let rank = |way: &Way| (total(way), fusion.originals.contains(&way.term));
+            let best = self.of[i].iter().enumerate().min_by(|(_, a), (_, b)| {
+                let (a, b) = (rank(a), rank(b));
+                a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+            });
+            let (place, mut below, own) = match best {
+                Some((place, way)) => (place, all(way), way.cost.seconds),
+                None => (0, Bits::default(), 0.0),
+            };
+            below.insert(i);
+            closure.push(below);
+            seconds.push(own);
+            chosen.push(place);
+        }
+        let mut needed: Bits = fusion.root_places().collect();
+        for i in (0..n).rev() {
+            let Some(way) = self.of[i].get(chosen[i]) else { continue };
+            if needed.contains(i) {
+                way.reads.iter().for_each(|r| {
+                    needed.insert(*r);
+                    self.readers[*r].insert(i);
+                });
+            }
+        }
+        // Of what isn't part of that, all that could read it.
+        for i in 0..n {
+            for way in &self.of[i] {
+                for r in way.reads.iter().filter(|r| !needed.contains(**r)) {
+                    self.readers[*r].insert(i);
+                }
+            }
+        }
+    }
+}
+
+impl Fusion<'_> {
+    /// The terms of class number `i` as they are, and whether the class will be folded into a constant.
+    fn seeds(&self, i: usize, fixed: &[bool]) -> (Vec<Way>, bool) {
+        let class = self.order.class(i);
+        let known = &self.egraph[class];
+        let mut ways = Vec::new();
+        for term in &known.nodes {
+            let Some(reads) = self.order.operands_before(self.egraph, term, i) else { continue };
+            let operator = term.op().is_some_and(|op| !matches!(op, Op::KernelOp(_)));
+            if known.data.fixed && operator && reads.iter().all(|r| fixed[*r]) {
+                // Any way will do.
+                return (vec![free(term, reads)], true);
+            }
+            ways.extend(self.seed(class, term, reads));
+        }
+        (ways, false)
+    }
+
+    pub fn cost(&self, kernel: &Kernel, inputs: &[Id]) -> Cost {
+        let fixed = |i: usize| self.egraph[inputs[i]].data.fixed;
+        cost::of_kernel(kernel, self.machine, &fixed)
+    }
+
+    /// A term by itself.
+    fn seed(&self, class: Id, term: &Term, reads: Vec<usize>) -> Option<Way> {
+        let Head::Op { op, outs, .. } = term.head() else { return Some(free(term, reads)) };
+        let kernel = match op {
+            Op::Reshape(_) => return Some(free(term, reads)),
+            Op::KernelOp(op) => op.kernel.clone(),
+            op => {
+                let ins = term.operands.iter().map(|id| &self.egraph[*id].data.outs[0]);
+                describe_op(op, ins, outs)?
+            }
+        };
+        let inputs: Vec<Id> = term.operands.iter().map(|id| self.egraph.find(*id)).collect();
+        let cost = self.cost(&kernel, &inputs);
+        let kernel = Some(Rc::new(Bound { kernel, inputs, outputs: vec![class] }));
+        Some(Way { term: term.clone(), reads, cost, kernel, absorbed: Bits::default() })
+    }
+}
+
+/// A term that costs nothing: a view, a value from outside, a constant.
+fn free(term: &Term, mut reads: Vec<usize>) -> Way {
+    reads.sort_unstable();
+    reads.dedup();
+    Way { term: term.clone(), reads, cost: Cost::default(), kernel: None, absorbed: Bits::default() }
+}

@@ -1,0 +1,473 @@
+//! Every rule on random graphs that it matches: both sides through the evaluator.
+//!
+//! A sample is a graph in which `$T` stands for an element type and `$N`, `$M`, `$K` for extents, 0 and 1 among
+//! them. Inputs whose names begin with `c` become constants.
+
+use crate::egraph::analysis::View;
+use crate::egraph::language::Id;
+use crate::egraph::region::Region;
+use crate::egraph::rules::{New, Numerics, RULES, Rule};
+use crate::testing::{Random, same};
+use indexmap::IndexMap;
+use tcc_ir::eval::evaluate;
+use tcc_ir::ops::{Binary, BinaryKind, Transpose};
+use tcc_ir::{DType, Graph, Loc, Op, Tensor, Value, ValueId};
+
+use DType::{BF16, F16, F32, F64, I8, I32, U8};
+
+struct Sample {
+    rule: &'static str,
+    dtypes: &'static [DType],
+    text: &'static str,
+}
+
+const FLOATS: &[DType] = &[F32, F16, BF16, F64];
+const NUMBERS: &[DType] = &[F32, F16, I32, I8];
+const F: &[DType] = &[F32];
+
+const fn sample(rule: &'static str, dtypes: &'static [DType], text: &'static str) -> Sample {
+    Sample { rule, dtypes, text }
+}
+
+const SAMPLES: &[Sample] = &[
+    sample(
+        "constants-together",
+        NUMBERS,
+        "graph @f(%x: $T[$N, $M], %c: $T[$M], %ca: $T[$N, 1]) {
+        %0 = mul %x, %c
+        %1 = mul %0, %ca
+        return %1 }",
+    ),
+    sample(
+        "constants-together",
+        NUMBERS,
+        "graph @f(%x: $T[$N, $M], %c: $T, %ca: $T[$M]) {
+        %0 = add %x, %c
+        %1 = add %0, %ca
+        return %1 }",
+    ),
+    sample(
+        "bounds-together",
+        NUMBERS,
+        "graph @f(%x: $T[$N, $M], %c: $T[$M], %ca: $T) {
+        %0 = max %x, %c
+        %1 = max %0, %ca
+        return %1 }",
+    ),
+    sample(
+        "bounds-together",
+        NUMBERS,
+        "graph @f(%x: $T[$N, $M], %c: $T, %ca: $T[$N, 1]) {
+        %0 = min %x, %c
+        %1 = min %0, %ca
+        return %1 }",
+    ),
+    sample(
+        "sub-constant-as-add",
+        NUMBERS,
+        "graph @f(%x: $T[$N, $M], %c: $T[$M]) {
+        %0 = sub %x, %c
+        return %0 }",
+    ),
+    sample(
+        "div-constant-as-mul",
+        &[F32, F64],
+        "graph @f(%x: $T[$N, $M], %c: $T[$M]) {
+        %0 = div %x, %c
+        return %0 }",
+    ),
+    sample(
+        "div-broadcast-as-mul",
+        FLOATS,
+        "graph @f(%x: $T[$N, 5], %y: $T[$N, 1]) {
+        %0 = div %x, %y
+        return %0 }",
+    ),
+    sample(
+        "scale-past-bias",
+        F,
+        "graph @f(%x: $T[$N, $K], %c: $T[$K, $M], %ca: $T[$M], %cb: $T[$M]) {
+        %0 = contract %x, %c {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = $T}
+        %1 = add %0, %ca
+        %2 = mul %1, %cb
+        return %2 }",
+    ),
+    sample(
+        "common-factor",
+        FLOATS,
+        "graph @f(%a: $T[$N, $M], %b: $T[$M], %c: $T[$N, 1]) {
+        %0 = mul %a, %c
+        %1 = mul %b, %c
+        %2 = add %0, %1
+        return %2 }",
+    ),
+    sample(
+        "square",
+        &[F32, F16, BF16],
+        "graph @f(%x: $T[$N, $M]) {
+        %two = constant {value = $T[1] [2.0]}
+        %0 = pow %x, %two
+        return %0 }",
+    ),
+    sample(
+        "cube",
+        FLOATS,
+        "graph @f(%x: $T[$N, $M]) {
+        %three = constant {value = $T[] [3.0]}
+        %0 = pow %x, %three
+        return %0 }",
+    ),
+    sample(
+        "power-as-root",
+        FLOATS,
+        "graph @f(%x: $T[$N, $M]) {
+        %half = constant {value = $T[] [0.5]}
+        %0 = pow %x, %half
+        return %0 }",
+    ),
+    sample(
+        "sigmoid",
+        FLOATS,
+        "graph @f(%x: $T[$N, $M]) {
+        %one = constant {value = $T[1] [1.0]}
+        %0 = neg %x
+        %1 = exp %0
+        %2 = add %1, %one
+        %3 = div %one, %2
+        return %3 }",
+    ),
+    sample(
+        "sigmoid",
+        FLOATS,
+        "graph @f(%x: $T[$N, $M]) {
+        %one = constant {value = $T[] [1.0]}
+        %0 = neg %x
+        %1 = exp %0
+        %2 = add %one, %1
+        %3 = reciprocal %2
+        return %3 }",
+    ),
+    sample(
+        "log-of-one-more",
+        FLOATS,
+        "graph @f(%x: $T[$N, $M]) {
+        %one = constant {value = $T[] [1.0]}
+        %0 = add %x, %one
+        %1 = log %0
+        return %1 }",
+    ),
+    sample(
+        "log-of-exp",
+        FLOATS,
+        "graph @f(%x: $T[$N, $M]) {
+        %0 = exp %x
+        %1 = log %0
+        return %1 }",
+    ),
+    sample(
+        "log-of-quotient",
+        FLOATS,
+        "graph @f(%x: $T[$N, $M], %y: $T[$N, 1]) {
+        %0 = exp %x
+        %1 = div %0, %y
+        %2 = log %1
+        return %2 }",
+    ),
+    sample(
+        "move-of-nothing",
+        NUMBERS,
+        "graph @f(%x: $T[$N, $M]) {
+        %0 = transpose %x {perm = [0, 1]}
+        %1 = reshape %0 {dims = [$N, $M]}
+        return %1 }",
+    ),
+    sample(
+        "reshape-twice",
+        NUMBERS,
+        "graph @f(%x: $T[$N, 2, $M]) {
+        %0 = reshape %x {dims = [2, $N, $M]}
+        %1 = reshape %0 {dims = [$N, $M, 2]}
+        return %1 }",
+    ),
+    sample(
+        "transpose-twice",
+        NUMBERS,
+        "graph @f(%x: $T[$N, $M, 2, 3]) {
+        %0 = transpose %x {perm = [1, 2, 3, 0]}
+        %1 = transpose %0 {perm = [0, 2, 3, 1]}
+        return %1 }",
+    ),
+    sample(
+        "compute-before-reshape",
+        NUMBERS,
+        "graph @f(%x: $T[6, $M], %y: $T[2, 3, $M]) {
+        %0 = reshape %x {dims = [2, 3, $M]}
+        %1 = sub %0, %y
+        return %1 }",
+    ),
+    sample(
+        "compute-before-reshape",
+        NUMBERS,
+        "graph @f(%x: $T[6, $M], %y: $T[1, $M], %z: $T[1, 1, 1]) {
+        %0 = reshape %x {dims = [2, 3, $M]}
+        %1 = sub %0, %y
+        %2 = max %1, %z
+        return %2 }",
+    ),
+    sample(
+        "compute-before-reshape",
+        NUMBERS,
+        "graph @f(%x: $T[$M], %y: $T[1, 1, $M]) {
+        %0 = reshape %x {dims = [1, 1, $M]}
+        %1 = sub %y, %0
+        %2 = neg %1
+        return %2 }",
+    ),
+    sample(
+        "compute-before-transpose",
+        NUMBERS,
+        "graph @f(%x: $T[$N, $M, 3], %y: $T[$N, $M, 3], %c: $T[$M], %s: $T[1]) {
+        %0 = transpose %x {perm = [2, 0, 1]}
+        %1 = transpose %y {perm = [2, 0, 1]}
+        %2 = sub %0, %1
+        %3 = sub %0, %c
+        %4 = max %0, %s
+        return %2, %3, %4 }",
+    ),
+    sample(
+        "reduce-before-transpose",
+        NUMBERS,
+        "graph @f(%x: $T[$N, $M, 3]) {
+        %0 = transpose %x {perm = [2, 0, 1]}
+        %1 = reduce %0 {kind = sum, axes = [0, 2], keepdims = true}
+        %2 = reduce %0 {kind = max, axes = [1], keepdims = false}
+        return %1, %2 }",
+    ),
+    sample(
+        "scale-into-weights",
+        F,
+        "graph @f(%x: $T[$N, $K], %c: $T[$K, $M], %ca: $T[$M]) {
+        %0 = contract %x, %c {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = $T}
+        %1 = mul %0, %ca
+        return %1 }",
+    ),
+    sample(
+        "scale-into-weights",
+        F,
+        "graph @f(%x: $T[2, $N, $K], %c: $T[2, $M, $K], %ca: $T[2, 1, $M]) {
+        %0 = contract %x, %c {lhs_batch = [0], rhs_batch = [0], lhs = [2], rhs = [2], out = $T}
+        %1 = mul %0, %ca
+        return %1 }",
+    ),
+    sample(
+        "scale-into-weights",
+        F,
+        "graph @f(%x: $T[$N, $K], %c: $T[$M, $K], %ca: $T[$M, 1]) {
+        %0 = contract %c, %x {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [1], out = $T}
+        %1 = mul %0, %ca
+        return %1 }",
+    ),
+    sample(
+        "scale-into-weights",
+        F,
+        "graph @f(%x: $T[$N, 4, 5], %c: $T[6, 2, 3], %ca: $T[6, 1]) {
+        %0 = conv %x, %c {strides = [1], dilations = [1], pads_before = [1], pads_after = [1], groups = 2}
+        %1 = mul %0, %ca
+        return %1 }",
+    ),
+    sample(
+        "operand-scale-into-contract",
+        F,
+        "graph @f(%x: $T[$N, $K], %c: $T[$K, $M], %ca: $T[$K]) {
+        %0 = mul %x, %ca
+        %1 = contract %0, %c {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = $T}
+        return %1 }",
+    ),
+    sample(
+        "pad-into-conv",
+        F,
+        "graph @f(%x: $T[$N, 2, 5], %c: $T[1, 2, 2]) {
+        %zero = constant {value = $T[] [0.0]}
+        %0 = pad %x, %zero {before = [0, 0, 1], after = [0, 0, 2], mode = constant}
+        %1 = conv %0, %c {strides = [2], dilations = [1], pads_before = [1], pads_after = [0], groups = 1}
+        return %1 }",
+    ),
+];
+
+/// A graph made from a sample; None when the sizes don't go together.
+fn instantiate(
+    sample: &Sample,
+    dtype: DType,
+    random: &mut Random,
+    numerics: Numerics,
+) -> Option<(Graph, Vec<Value>)> {
+    let mut text = sample.text.replace("$T", &dtype.to_string());
+    for name in ["$N", "$M", "$K"] {
+        text = text.replace(name, &random.pick(&[0, 1, 2, 3, 5]).to_string());
+    }
+    let mut graph = tcc_ir::text::parse(&text).ok()?;
+    let mut inputs = Vec::new();
+    for id in graph.inputs().to_vec() {
+        let ty = graph.ty(id).as_tensor().expect("inputs are tensors").clone();
+        let value = tensor(random, dtype, ty.static_shape().expect("sizes are constants"), numerics);
+        let name = graph.value(id).name.clone().unwrap_or_default();
+        if name.starts_with('c') {
+            let first = graph.nodes().next().map(|(id, _)| id)?;
+            let op = tcc_ir::ops::Constant { value: value.clone() };
+            let constant = graph.insert(first, op, &[], &Loc::default()).ok()?[0];
+            graph.replace_uses(id, constant);
+        }
+        inputs.push(Value::Tensor(value));
+    }
+    Some((graph, inputs))
+}
+
+/// Numbers that hurt: all of them for exact rules, no infinities for others, which may overflow elsewhere.
+fn tensor(random: &mut Random, dtype: DType, shape: Vec<usize>, numerics: Numerics) -> Tensor {
+    if numerics == Numerics::Exact || !dtype.is_float() {
+        return random.tensor(dtype, shape);
+    }
+    let n: usize = shape.iter().product();
+    let number = |r: &mut Random| if r.chance(16) { f64::NAN } else { r.below(64) as f64 / 8.0 - 4.0 };
+    let elems: Vec<f64> = (0..n).map(|_| number(random)).collect();
+    Tensor::from_floats(dtype, shape, elems)
+}
+
+fn close(a: &Value, b: &Value, numerics: Numerics) -> bool {
+    let (Value::Tensor(x), Value::Tensor(y)) = (a, b) else { return false };
+    if numerics == Numerics::Exact || !x.dtype().is_float() {
+        return same(a, b);
+    }
+    let tolerance = match x.dtype() {
+        F64 => 1e-12,
+        F32 => 1e-5,
+        F16 => 2e-2,
+        _ => 1e-1,
+    };
+    let equal = |(a, b): (&f64, &f64)| {
+        (a.is_nan() && b.is_nan()) || a == b || (a - b).abs() <= tolerance * (1.0 + a.abs().max(b.abs()))
+    };
+    (x.dtype(), x.shape()) == (y.dtype(), y.shape()) && x.floats().iter().zip(&y.floats()).all(equal)
+}
+
+/// Applies a rule wherever it fits in random instances of a sample; gives how often, or what is wrong.
+fn check(rule: &Rule, sample: &Sample) -> Result<usize, String> {
+    let mut fired = 0;
+    for (seed, dtype) in (0..40u64).flat_map(|seed| sample.dtypes.iter().map(move |d| (seed, *d))) {
+        let Some((graph, inputs)) = instantiate(sample, dtype, &mut Random(seed), rule.numerics) else {
+            continue;
+        };
+        let nodes: Vec<_> =
+            graph.nodes().filter(|(_, n)| !matches!(n.op, Op::Constant(_))).map(|(id, _)| id).collect();
+        let region = Region::new(&graph, &nodes);
+        let values: IndexMap<Id, ValueId> =
+            graph.values().filter_map(|(v, _)| Some((region.class_of(v)?, v))).collect();
+        for id in &nodes {
+            let node = graph.node(*id);
+            let operands: Vec<Id> = node.inputs.iter().map(|v| region.find(*v)).collect();
+            let Some(new) = (rule.apply)(View(&region.egraph), &node.op, &operands) else { continue };
+            let mut after = graph.clone();
+            let Some(made) = instance(&mut after, &new, &values) else { continue };
+            let old = node.outputs[0];
+            if after.ty(made) != after.ty(old) {
+                return Err(format!("{} became {}", after.ty(old), after.ty(made)));
+            }
+            after.set_outputs(vec![(old, "old".into()), (made, "new".into())]);
+            let Ok(out) = evaluate(&after, &inputs) else { continue };
+            if !close(&out[0], &out[1], rule.numerics) {
+                return Err(format!(
+                    "seed {seed}: {:?} became {:?} in {}",
+                    out[0],
+                    out[1],
+                    tcc_ir::text::print(&after)
+                ));
+            }
+            fired += 1;
+        }
+    }
+    Ok(fired)
+}
+
+fn instance(graph: &mut Graph, new: &New, values: &IndexMap<Id, ValueId>) -> Option<ValueId> {
+    match new {
+        New::Class(id) => values.get(id).copied(),
+        New::Op(op, operands) => {
+            let ids: Vec<ValueId> =
+                operands.iter().map(|o| instance(graph, o, values)).collect::<Option<_>>()?;
+            graph.add1(op.clone(), &ids, &Loc::default()).ok()
+        }
+    }
+}
+
+#[test]
+fn every_rule_is_sound() {
+    for rule in RULES.iter().copied().flatten() {
+        let samples: Vec<&Sample> = SAMPLES.iter().filter(|s| s.rule == rule.name).collect();
+        assert!(!samples.is_empty(), "{} has no sample", rule.name);
+        for sample in samples {
+            match check(rule, sample) {
+                Ok(fired) => assert!(fired > 5, "{} fits {fired} times only: {}", rule.name, sample.text),
+                Err(what) => panic!("{} is unsound: {what}", rule.name),
+            }
+        }
+    }
+}
+
+#[test]
+fn samples_name_rules_that_are_there() {
+    for sample in SAMPLES {
+        assert!(RULES.iter().copied().flatten().any(|r| r.name == sample.rule), "{}", sample.rule);
+    }
+}
+
+/// Whether the harness finds a rule that is wrong.
+fn caught(apply: fn(View, &Op, &[Id]) -> Option<New>, text: &'static str, dtypes: &'static [DType]) -> bool {
+    let rule = Rule { name: "broken", numerics: Numerics::Exact, apply };
+    check(&rule, &Sample { rule: "broken", dtypes, text }).is_err()
+}
+
+#[test]
+fn swapped_operands_are_caught() {
+    fn broken(_: View, op: &Op, ins: &[Id]) -> Option<New> {
+        let Op::Binary(Binary { kind: BinaryKind::Sub }) = op else { return None };
+        Some(New::op(op.clone(), [ins[1].into(), ins[0].into()]))
+    }
+    assert!(caught(
+        broken,
+        "graph @f(%x: $T[$N], %y: $T[$N]) { %0 = sub %x, %y
+        return %0 }",
+        &[F32, I32, U8]
+    ));
+}
+
+#[test]
+fn permutations_composed_in_the_wrong_order_are_caught() {
+    fn broken(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+        let Op::Transpose(second) = op else { return None };
+        view.ops(ins[0]).find_map(|(o, x)| {
+            let Op::Transpose(first) = o else { return None };
+            let perm = first.perm.iter().map(|a| second.perm[*a]).collect();
+            Some(New::op(Transpose { perm }, [x[0].into()]))
+        })
+    }
+    assert!(caught(
+        broken,
+        "graph @f(%x: $T[2, 2, 2, 2]) { %0 = transpose %x {perm = [1, 2, 3, 0]}
+        %1 = transpose %0 {perm = [0, 2, 1, 3]}
+        return %1 }",
+        &[F32]
+    ));
+}
+
+#[test]
+fn a_dropped_broadcast_is_caught() {
+    fn broken(_: View, op: &Op, ins: &[Id]) -> Option<New> {
+        matches!(op, Op::Broadcast(_)).then(|| ins[0].into())
+    }
+    assert!(caught(
+        broken,
+        "graph @f(%x: $T[1, $M]) { %0 = broadcast %x {dims = [3, $M]}
+        return %0 }",
+        &[F32]
+    ));
+}
