@@ -116,6 +116,8 @@ fn machine(target: &Target) -> tcc_passes::Machine {
         flops_per_cycle: known.flops_per_cycle,
         caches: [known.l1, known.l2, known.l3],
         bandwidth: known.bandwidth,
+        // What a thread of any device has for itself.
+        scratch: target.is_gpu().then_some(4 << 10),
         // Clocks change while a machine runs; what is compiled must not.
         ..tcc_passes::Machine::default()
     }

@@ -234,7 +234,9 @@ impl State<'_> {
     fn fits(&self, kernel: &Kernel) -> bool {
         let temps = || kernel.buffers_of(BufferKind::Temp).map(|(_, b)| &b.ty);
         let bytes: f64 = temps().map(|t| cost::size(&t.n_bytes())).sum();
-        temps().flat_map(|t| &t.shape).all(|d| (self.fusion.known_early)(d))
+        let bound = || temps().map(|t| t.n_bytes().upper()).sum::<Option<i64>>();
+        let held = self.fusion.machine.scratch.is_none_or(|limit| bound().is_some_and(|n| n as u64 <= limit));
+        held && temps().flat_map(|t| &t.shape).all(|d| (self.fusion.known_early)(d))
             && bytes <= self.fusion.machine.caches[1] as f64 / 2.0
     }
 

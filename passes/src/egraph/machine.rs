@@ -17,6 +17,9 @@ pub struct Machine {
     pub cache_bytes_per_cycle: [f64; 3],
     /// Bytes a second from memory, all cores together.
     pub bandwidth: f64,
+    /// Bytes that the temporaries of a kernel may take at most, where that is a fixed part of the machine: their sizes
+    /// must have a bound then.
+    pub scratch: Option<u64>,
     /// Seconds to start a kernel and to wait for its end.
     pub launch: f64,
 }
@@ -32,6 +35,7 @@ impl Default for Machine {
             caches: [32 << 10, 512 << 10, 16 << 20],
             cache_bytes_per_cycle: [32.0, 16.0, 8.0],
             bandwidth: 40e9,
+            scratch: None,
             launch: 1e-6,
         }
     }
