@@ -197,6 +197,13 @@ pub fn open(path: &Path) -> Result<Package> {
     Package::open(path).map_err(|error| bad_package(&error, path))
 }
 
+/// Opens a package and reads all of it: damaged weights are an error too.
+pub fn open_whole(path: &Path) -> Result<Package> {
+    let package = open(path)?;
+    package.verify_weights().map_err(|error| bad_package(&error, path))?;
+    Ok(package)
+}
+
 /// Reads what a package says about itself, also of one for another machine.
 pub fn read(path: &Path) -> Result<Contents> {
     read_package_file(path).map_err(|error| bad_package(&error, path))

@@ -13,7 +13,8 @@ pub const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph, _: &Context) -> Result<Changed, Diagnostic> {
-    let ids: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
+    let ifs = graph.nodes().filter(|(_, node)| matches!(node.op, Op::If(_)));
+    let ids: Vec<NodeId> = ifs.map(|(id, _)| id).collect();
     let mut changed = Changed::No;
     for id in ids {
         changed = changed | Changed::when(attempt(graph, |graph| inline(graph, id)) == Some(true));

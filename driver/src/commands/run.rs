@@ -55,7 +55,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
                 .into());
         }
         (true, false) => evaluate(&args, &dims)?,
-        (false, true) => execute(&args, &dims, compile::open(&args.model)?)?,
+        (false, true) => execute(&args, &dims, compile::open_whole(&args.model)?)?,
         (false, false) => {
             let progress = Progress::start(format!("compiling {}", args.model.display()));
             let options = args.compile.options(tcc_passes::Options::default())?;
