@@ -260,7 +260,12 @@ fn zeroing_loop_stays_free_of_memset_and_libm_is_refused() {
     memref.store %y, %b0[%begin] : memref<?xf32>";
     for name in Target::names() {
         let target = Target::named(name).unwrap();
-        let emit = if target.arch == Arch::Nvptx { Emit::Assembly } else { Emit::Object };
+        let emit = match target.arch {
+            // SPIR-V comes from MLIR, not from LLVM.
+            Arch::Spirv => continue,
+            Arch::Nvptx => Emit::Assembly,
+            _ => Emit::Object,
+        };
         let functions = [kernel("zero", &[F32], 0, zero), kernel("copy", &[F32, F32], 0, copy)];
         let text = module_text("", &functions, target.index_bits);
         compile_module(&text, &target, &[emit]).unwrap_or_else(|error| panic!("{name}: {error}"));
