@@ -109,7 +109,9 @@ impl Split {
         };
         if stage.axes.len() == 1 {
             let per_element = work(&[]).max(1);
-            return Split::Stretch(stage.axes[0], (TILE / per_element).clamp(1, TILE));
+            // Where reductions run along the axis, a narrow stretch would read a few elements here and there.
+            let least = if nest::wants_block(kernel, stage, Some(stage.axes[0])) { nest::BLOCK } else { 1 };
+            return Split::Stretch(stage.axes[0], (TILE / per_element).clamp(least, TILE));
         }
         let n = (0..stage.axes.len()).rev().find(|n| work(&stage.axes[*n..]) >= TILE / 4).unwrap_or(0);
         Split::Points(stage.axes[..n].to_vec())

@@ -7,14 +7,45 @@ use super::bounds::Bounds;
 use super::emitter::Emitter;
 use super::repr::register;
 use super::writer::{F32, F64, Ty, Val};
-use tcc_ir::kernel::{Acc, AccOp, AxisId, Scalar, Stage};
+use tcc_ir::kernel::{Acc, AccOp, AxisId, Kernel, Scalar, Stage};
 use tcc_ir::{DType, Dim};
 
 /// Elements of the last axis that a reduction keeps accumulators for at once.
-const BLOCK: i64 = 64;
+pub const BLOCK: i64 = 256;
 
 /// An innermost reduction up to this long counts as a window's.
 const WINDOW: i64 = 16;
+
+/// Whether the last parallel axis should run inside the reductions: memory is contiguous along it, and nothing
+/// is read at a stride along it. Of a window that moves by a few elements there is nothing better to run along.
+pub fn wants_block(kernel: &Kernel, stage: &Stage, last: Option<AxisId>) -> bool {
+    let Some(last) = last.filter(|_| !stage.reduce.is_empty()) else { return false };
+    if stage.accs.is_empty()
+        || stage.accs.iter().any(|a| a.op.is_arg())
+        || kernel.extent(last).as_const().is_some_and(|n| n < 4)
+    {
+        return false;
+    }
+    let strides: Vec<Stride> = loads_of(kernel, stage).map(|e| stride_of(kernel, e, last)).collect();
+    let narrow = stage
+        .reduce
+        .last()
+        .is_some_and(|a| kernel.extent(*a).as_const().is_some_and(|n| n <= WINDOW));
+    let along = |s: &Stride| *s == Stride::One || *s == Stride::Few && narrow;
+    strides.iter().any(along) && strides.iter().all(|s| along(s) || *s == Stride::Zero)
+}
+
+/// The loads that the accumulators' values use.
+fn loads_of<'k>(kernel: &'k Kernel, stage: &Stage) -> impl Iterator<Item = &'k Scalar> {
+    let mut todo: Vec<_> = stage.accs.iter().map(|a| a.value).collect();
+    let mut seen = indexmap::IndexSet::new();
+    while let Some(id) = todo.pop() {
+        if seen.insert(id) {
+            todo.extend(kernel.operands(id));
+        }
+    }
+    seen.into_iter().map(|id| kernel.expr(id)).filter(|e| matches!(e, Scalar::Load { .. }))
+}
 
 impl Emitter<'_> {
     /// A loop whose body works on the emitter. What is computed inside isn't known after it.
@@ -69,7 +100,7 @@ impl Emitter<'_> {
     /// Writes a stage whose axes in `fixed` already have a position.
     pub fn stage(&mut self, stage: &Stage, fixed: &[AxisId]) {
         let free: Vec<AxisId> = stage.axes.iter().copied().filter(|a| !fixed.contains(a)).collect();
-        if !stage.scan && self.wants_block(stage, free.last().copied()) {
+        if !stage.scan && wants_block(self.kernel, stage, free.last().copied()) {
             let (last, outer) = free.split_last().expect("has a last axis");
             self.over_axes(outer, &[], &mut |e, _| {
                 e.blocked(stage, *last);
@@ -166,37 +197,6 @@ impl Emitter<'_> {
             .iter()
             .map(|(name, ty)| self.w.def(*ty, format_args!("memref.load {name}[{j}] : memref<{BLOCK}x{ty}>")))
             .collect()
-    }
-
-    /// Whether the last parallel axis should run inside the reductions: memory is contiguous along it, and nothing
-    /// is read at a stride along it. Of a window that moves by a few elements there is nothing better to run along.
-    fn wants_block(&self, stage: &Stage, last: Option<AxisId>) -> bool {
-        let Some(last) = last.filter(|_| !stage.reduce.is_empty()) else { return false };
-        if stage.accs.is_empty()
-            || stage.accs.iter().any(|a| a.op.is_arg())
-            || self.kernel.extent(last).as_const().is_some_and(|n| n < 4)
-        {
-            return false;
-        }
-        let strides: Vec<Stride> = self.loads_of(stage).map(|e| stride_of(self.kernel, e, last)).collect();
-        let narrow = stage
-            .reduce
-            .last()
-            .is_some_and(|a| self.kernel.extent(*a).as_const().is_some_and(|n| n <= WINDOW));
-        let along = |s: &Stride| *s == Stride::One || *s == Stride::Few && narrow;
-        strides.iter().any(along) && strides.iter().all(|s| along(s) || *s == Stride::Zero)
-    }
-
-    /// The loads that the accumulators' values use.
-    fn loads_of(&self, stage: &Stage) -> impl Iterator<Item = &Scalar> {
-        let mut todo: Vec<_> = stage.accs.iter().map(|a| a.value).collect();
-        let mut seen = indexmap::IndexSet::new();
-        while let Some(id) = todo.pop() {
-            if seen.insert(id) {
-                todo.extend(self.kernel.operands(id));
-            }
-        }
-        seen.into_iter().map(|id| self.kernel.expr(id)).filter(|e| matches!(e, Scalar::Load { .. }))
     }
 
     /// The accumulators' starting values: one for each, two (value, position) for an `arg_*`.
