@@ -27,10 +27,8 @@ pub fn wants_block(kernel: &Kernel, stage: &Stage, last: Option<AxisId>) -> bool
         return false;
     }
     let strides: Vec<Stride> = loads_of(kernel, stage).map(|e| stride_of(kernel, e, last)).collect();
-    let narrow = stage
-        .reduce
-        .last()
-        .is_some_and(|a| kernel.extent(*a).as_const().is_some_and(|n| n <= WINDOW));
+    let narrow =
+        stage.reduce.last().is_some_and(|a| kernel.extent(*a).as_const().is_some_and(|n| n <= WINDOW));
     let along = |s: &Stride| *s == Stride::One || *s == Stride::Few && narrow;
     strides.iter().any(along) && strides.iter().all(|s| along(s) || *s == Stride::Zero)
 }
