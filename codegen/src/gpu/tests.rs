@@ -2,7 +2,7 @@
 //! driver for CPUs is one), and Nvidia's assembler over the PTX where `TCC_PTXAS` names it.
 
 use super::{lower, module_text};
-use crate::lower::tests::{Tolerance, compare};
+use crate::lower::tests::{Tolerance, checked_gather, compare};
 use crate::program::{self, tests::run_package};
 use crate::{Emit, OptLevel, Options, Target, compile_module};
 use std::path::Path;
@@ -230,18 +230,7 @@ fn a_target_without_the_form_says_which_it_has() {
 
 #[test]
 fn an_index_out_of_range_is_a_fault() {
-    let mut b = Builder::new("gather");
-    let x = b.input(&TensorType::new(DType::F32, [4i64]));
-    let i = b.input(&TensorType::new(DType::I64, [3i64]));
-    let y = b.output(&TensorType::new(DType::F32, [3i64]));
-    let axes = b.axes(&[3i64.into()]);
-    let at = b.all(&axes);
-    let index = b.load(i, at.clone());
-    let ok = b.in_range(index, &4i64.into());
-    let index = b.expr(tcc_ir::kernel::Scalar::Check { cond: ok, value: index });
-    let v = b.load(x, vec![index]);
-    b.map_stage(axes, y, at, v);
-    let k = b.finish();
+    let k = checked_gather();
     let x = Tensor::from_floats(DType::F32, vec![4], [1.0, 2.0, 3.0, 4.0]);
     let Some(got) = run(&k, &|_| None, &[x.clone(), Tensor::from_i64s(&[3, 0, 2])]) else { return };
     assert_eq!(got.unwrap()[0].floats(), [4.0, 1.0, 3.0]);

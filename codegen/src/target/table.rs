@@ -25,6 +25,20 @@ const ALL: Capabilities = Capabilities {
     subnormals: true,
 };
 
+const PTX: Row = Row {
+    name: "ptx",
+    arch: Arch::Nvptx,
+    triple: "nvptx64-nvidia-cuda",
+    cpu: "sm_80",
+    features: "+ptx80",
+    abi: "",
+    vector_bits: 0,
+    vector_registers: 0,
+    pointer_bits: 64,
+    index_bits: 64,
+    can: ALL,
+};
+
 pub(super) static TARGETS: &[Row] = &[
     Row {
         name: "x86-64-v2",
@@ -131,32 +145,8 @@ pub(super) static TARGETS: &[Row] = &[
         index_bits: 32,
         can: Capabilities { rounding: false, f64: false, i64_division: false, ..ALL },
     },
-    Row {
-        name: "ptx",
-        arch: Arch::Nvptx,
-        triple: "nvptx64-nvidia-cuda",
-        cpu: "sm_80",
-        features: "+ptx80",
-        abi: "",
-        vector_bits: 0,
-        vector_registers: 0,
-        pointer_bits: 64,
-        index_bits: 64,
-        can: ALL,
-    },
-    Row {
-        name: "ptx-sm90",
-        arch: Arch::Nvptx,
-        triple: "nvptx64-nvidia-cuda",
-        cpu: "sm_90",
-        features: "+ptx80",
-        abi: "",
-        vector_bits: 0,
-        vector_registers: 0,
-        pointer_bits: 64,
-        index_bits: 64,
-        can: ALL,
-    },
+    PTX,
+    Row { name: "ptx-sm90", cpu: "sm_90", ..PTX },
     // Vulkan promises neither a fused multiply-add that rounds once, nor round-to-nearest casts to f16, nor
     // subnormal numbers; f64 is not on every device, so only kernels that are about f64 use it.
     Row {

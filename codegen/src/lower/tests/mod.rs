@@ -376,8 +376,8 @@ fn reductions_over_either_axis_agree() {
     }
 }
 
-#[test]
-fn an_index_out_of_range_is_a_fault() {
+/// `y[j] = x[i[j]]` of four elements, where every index is checked.
+pub(crate) fn checked_gather() -> Kernel {
     let mut b = Builder::new("gather");
     let x = b.input(&TensorType::new(DType::F32, [4i64]));
     let i = b.input(&TensorType::new(DType::I64, [3i64]));
@@ -389,7 +389,12 @@ fn an_index_out_of_range_is_a_fault() {
     let index = b.expr(tcc_ir::kernel::Scalar::Check { cond: ok, value: index });
     let v = b.load(x, vec![index]);
     b.map_stage(axes, y, at, v);
-    let k = b.finish();
+    b.finish()
+}
+
+#[test]
+fn an_index_out_of_range_is_a_fault() {
+    let k = checked_gather();
     let x = ramp(DType::F32, &[4], 1.0);
     agree(&k, &no_symbols, &[x.clone(), Tensor::from_i64s(&[3, 0, 2])], 0.0);
     assert_eq!(run(&k, &no_symbols, &[x, Tensor::from_i64s(&[3, 4, 2])]), Err(1));
