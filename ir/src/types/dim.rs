@@ -453,14 +453,8 @@ fn interval_mul(a: (Option<i64>, Option<i64>), b: (Option<i64>, Option<i64>)) ->
         ((Some(al), ah), (Some(bl), bh)) if al >= 0 && bl >= 0 => {
             (al.checked_mul(bl), ah.zip(bh).and_then(|(x, y)| x.checked_mul(y)))
         }
-        ((Some(al), Some(ah)), (Some(bl), _)) if ah <= 0 && bl >= 0 => {
-            let _ = al;
-            (None, ah.checked_mul(bl))
-        }
-        ((Some(al), _), (Some(bl), Some(bh))) if bh <= 0 && al >= 0 => {
-            let _ = bl;
-            (None, bh.checked_mul(al))
-        }
+        ((Some(_), Some(ah)), (Some(bl), _)) if ah <= 0 && bl >= 0 => (None, ah.checked_mul(bl)),
+        ((Some(al), _), (Some(_), Some(bh))) if bh <= 0 && al >= 0 => (None, bh.checked_mul(al)),
         _ => (None, None),
     }
 }
