@@ -7,12 +7,11 @@
 
 use super::THREADS;
 use super::group::Group;
-use super::schedule::product;
-use crate::lower::access::depends;
+use crate::lower::access::product;
 use crate::lower::emitter::{Emitter, Memory};
+use crate::lower::product::Product;
 use crate::lower::writer::{Ty, Val};
-use tcc_ir::kernel::{AccOp, AxisId, ExprId, Kernel, Scalar, Stage};
-use tcc_ir::ops::BinaryKind;
+use tcc_ir::kernel::{AxisId, ExprId, Kernel, Stage};
 use tcc_ir::{DType, Dim};
 
 /// Rows and columns of a tile, and its steps along k.
@@ -28,49 +27,29 @@ const _: () = assert!(ROWS * COLUMNS == THREADS * THREAD_ROWS * THREAD_COLUMNS);
 /// A kernel of this class.
 pub struct Contract {
     batch: Vec<AxisId>,
-    m: Vec<AxisId>,
-    n: Vec<AxisId>,
-    k: Vec<AxisId>,
-    rows: ExprId,
-    columns: ExprId,
-    dtype: DType,
+    p: Product,
 }
 
 impl Contract {
     /// The kernel as one of this class; None when it isn't, or when most of a tile would be empty.
     pub fn of(kernel: &Kernel, stage: &Stage) -> Option<Contract> {
-        let [acc] = stage.accs.as_slice() else { return None };
-        let plain = stage.stores.iter().all(|s| s.update.is_none());
-        if !kernel.outer.is_empty() || stage.scan || acc.op != AccOp::Sum || !plain {
+        let p = Product::of(kernel, stage)?;
+        if !matches!(p.dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64) {
             return None;
         }
-        if !matches!(acc.dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64)
-            || kernel.dtype(stage, acc.value) != acc.dtype
-        {
-            return None;
-        }
-        let Scalar::Binary(BinaryKind::Mul, x, y) = kernel.expr(acc.value) else { return None };
-        let last = *stage.axes.last()?;
-        let (rows, columns) = if depends(kernel, *y, last) { (*x, *y) } else { (*y, *x) };
-        let of_side = |side: (bool, bool)| -> Vec<AxisId> {
-            let has = |a: &AxisId| (depends(kernel, rows, *a), depends(kernel, columns, *a)) == side;
-            stage.axes.iter().copied().filter(has).collect()
-        };
-        let (m, n) = (of_side((true, false)), of_side((false, true)));
-        let batch = stage.axes.iter().copied().filter(|a| !m.contains(a) && !n.contains(a)).collect();
-        let k = stage.reduce.clone();
         let small = |axes: &[AxisId], limit: i64| product(kernel, axes).as_const().is_some_and(|v| v < limit);
-        if small(&m, ROWS / 8) || small(&n, COLUMNS / 8) || small(&k, DEPTH / 4) {
+        if small(&p.m, ROWS / 8) || small(&p.n, COLUMNS / 8) || small(&p.k, DEPTH / 4) {
             return None;
         }
-        Some(Contract { batch, m, n, k, rows, columns, dtype: acc.dtype })
+        let batch = stage.axes.iter().copied().filter(|a| !p.m.contains(a) && !p.n.contains(a)).collect();
+        Some(Contract { batch, p })
     }
 
     /// How many tiles: batch times tiles of columns times tiles of rows.
     pub fn tiles(&self, kernel: &Kernel) -> Dim {
         product(kernel, &self.batch)
-            * self.across(kernel, &self.n, COLUMNS)
-            * self.across(kernel, &self.m, ROWS)
+            * self.across(kernel, &self.p.n, COLUMNS)
+            * self.across(kernel, &self.p.m, ROWS)
     }
 
     fn across(&self, kernel: &Kernel, axes: &[AxisId], width: i64) -> Dim {
@@ -80,16 +59,16 @@ impl Contract {
     pub fn write(&self, group: &mut Group, tile: &Val) {
         let kernel = group.e.kernel;
         let e = &mut group.e;
-        let across = e.dim_index(&self.across(kernel, &self.n, COLUMNS));
+        let across = e.dim_index(&self.across(kernel, &self.p.n, COLUMNS));
         let (columns, left) = (e.w.bin("arith.remui", tile, &across), e.w.bin("arith.divui", tile, &across));
-        let down = e.dim_index(&self.across(kernel, &self.m, ROWS));
+        let down = e.dim_index(&self.across(kernel, &self.p.m, ROWS));
         let (rows, batch) = (e.w.bin("arith.remui", &left, &down), e.w.bin("arith.divui", &left, &down));
         e.set_axes_from_linear(&self.batch, &batch);
         let (width, height) = (e.w.index(COLUMNS), e.w.index(ROWS));
         let (n0, m0) = (e.w.bin("arith.muli", &columns, &width), e.w.bin("arith.muli", &rows, &height));
-        let ty = element(self.dtype);
+        let ty = element(self.p.dtype);
         let size = |e: &mut Emitter, axes: &[AxisId]| e.dim_index(&product(kernel, axes));
-        let (m_size, n_size, k_size) = (size(e, &self.m), size(e, &self.n), size(e, &self.k));
+        let (m_size, n_size, k_size) = (size(e, &self.p.m), size(e, &self.p.n), size(e, &self.p.k));
         let left = group.shared(ty, ROWS * DEPTH);
         let right = group.shared(ty, DEPTH * COLUMNS);
         let results = group.shared(ty, ROWS * COLUMNS);
@@ -157,8 +136,8 @@ impl Tile<'_> {
             let (row, step) = (e.w.bin("arith.divui", at, &depth), e.w.bin("arith.remui", at, &depth));
             let row = e.w.bin("arith.addi", &self.m0, &row);
             let row = within(e, &row, &self.m_size);
-            e.set_axes_from_linear(&self.c.m, &row);
-            let v = self.operand(e, self.c.rows, (k0, &step), zero);
+            e.set_axes_from_linear(&self.c.p.m, &row);
+            let v = self.operand(e, self.c.p.rows, (k0, &step), zero);
             e.w.store(&v, &self.left, at);
         });
     }
@@ -170,8 +149,8 @@ impl Tile<'_> {
             let (step, column) = (e.w.bin("arith.divui", at, &width), e.w.bin("arith.remui", at, &width));
             let column = e.w.bin("arith.addi", &self.n0, &column);
             let column = within(e, &column, &self.n_size);
-            e.set_axes_from_linear(&self.c.n, &column);
-            let v = self.operand(e, self.c.columns, (k0, &step), zero);
+            e.set_axes_from_linear(&self.c.p.n, &column);
+            let v = self.operand(e, self.c.p.columns, (k0, &step), zero);
             e.w.store(&v, &self.right, at);
         });
     }
@@ -190,7 +169,7 @@ impl Tile<'_> {
         let k = e.w.bin("arith.addi", k0, step);
         let inside = e.w.cmp("slt", &k, &self.k_size);
         let k = within(e, &k, &self.k_size);
-        e.set_axes_from_linear(&self.c.k, &k);
+        e.set_axes_from_linear(&self.c.p.k, &k);
         let v = e.eval(self.stage, operand);
         e.w.select(&inside, &v, zero)
     }
@@ -230,8 +209,8 @@ impl Tile<'_> {
             let (m_in, n_in) = (e.w.cmp("slt", &m, &self.m_size), e.w.cmp("slt", &n, &self.n_size));
             let inside = e.w.bin("arith.andi", &m_in, &n_in);
             e.w.open_if(&inside);
-            e.set_axes_from_linear(&self.c.m, &m);
-            e.set_axes_from_linear(&self.c.n, &n);
+            e.set_axes_from_linear(&self.c.p.m, &m);
+            e.set_axes_from_linear(&self.c.p.n, &n);
             e.accs = vec![e.w.load(&self.results, self.ty, at)];
             e.stores(self.stage);
             e.w.close_if();

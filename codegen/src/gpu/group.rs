@@ -1,8 +1,8 @@
 //! A work-group being written: what its threads share, and the stages that they share out.
 
-use super::schedule::product;
 use super::{SHARED_BYTES, Shared};
 use crate::lower::access;
+use crate::lower::access::product;
 use crate::lower::emitter::{Emitter, Memory};
 use crate::lower::space::Space;
 use crate::lower::writer::{Ty, Val};

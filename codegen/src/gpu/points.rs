@@ -2,7 +2,7 @@
 
 use super::THREADS;
 use super::group::Group;
-use super::schedule::product;
+use crate::lower::access::product;
 use crate::lower::writer::Val;
 use tcc_ir::kernel::AxisId;
 

@@ -3,6 +3,7 @@
 use super::contract::Contract;
 use super::group::Group;
 use super::{PRIVATE_BYTES, SHARED_BYTES, THREADS};
+use crate::lower::access::product;
 use crate::lower::writer::Val;
 use tcc_ir::Dim;
 use tcc_ir::kernel::{AxisId, BufferKind, Kernel, Stage};
@@ -24,10 +25,6 @@ const ALONE: i64 = 64;
 /// From so many points on, threads have enough to do without sharing points of up to [`LONG`] steps.
 const MANY_POINTS: i64 = 1 << 13;
 const LONG: i64 = 1024;
-
-pub fn product(kernel: &Kernel, axes: &[AxisId]) -> Dim {
-    Dim::product(axes.iter().map(|a| kernel.extent(*a).clone()))
-}
 
 impl Schedule {
     pub fn of(kernel: &Kernel) -> Schedule {

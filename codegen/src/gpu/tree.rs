@@ -2,7 +2,7 @@
 //! are joined pairwise in shared memory.
 
 use super::group::Group;
-use super::schedule::product;
+use crate::lower::access::product;
 use crate::lower::emitter::Memory;
 use crate::lower::writer::{I1, I8, Ty, Val};
 use tcc_ir::kernel::{Acc, AccOp, Stage};

@@ -1,5 +1,6 @@
 //! How accesses move along an axis.
 
+use tcc_ir::Dim;
 use tcc_ir::kernel::{AxisId, BufferId, ExprId, Kernel, Scalar};
 use tcc_ir::ops::BinaryKind;
 
@@ -28,6 +29,11 @@ pub fn stride_of(kernel: &Kernel, load: &Scalar, axis: AxisId) -> Stride {
         Some(2..=4) => Stride::Few,
         _ => Stride::Other,
     }
+}
+
+/// How many points `axes` have together.
+pub fn product(kernel: &Kernel, axes: &[AxisId]) -> Dim {
+    Dim::product(axes.iter().map(|a| kernel.extent(*a).clone()))
 }
 
 /// Whether an expression depends on the position on `axis`.

@@ -1,7 +1,7 @@
 //! Kernels to MLIR: one function of the run-time ABI each.
 //!
 //! `lower` is the only way in. It picks the tiles (what the run time splits over threads), then writes the loop
-//! nests; schedules for special kernel classes are asked first (see `crate::schedule`).
+//! nests; the schedule of contractions (see `contract`) is asked first.
 
 pub(crate) mod access;
 mod bounds;
@@ -10,6 +10,7 @@ mod contract;
 pub(crate) mod emitter;
 mod math;
 mod nest;
+pub(crate) mod product;
 pub(crate) mod repr;
 mod scalar;
 pub(crate) mod space;
@@ -47,17 +48,17 @@ const TILE: i64 = 4096;
 
 /// Lowers a kernel for a CPU target. `name` becomes the symbol.
 pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
-    let contract = contract::Contract::of(&collapse::collapse(kernel), target);
-    write(kernel, name, target, contract)
+    let kernel = &collapse::collapse(kernel);
+    write(kernel, name, target, contract::Contract::of(kernel, target))
 }
 
 /// As [`lower`], without schedules that take scratch memory beyond the kernel's own temporaries.
 pub fn lower_without_packing(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
-    write(kernel, name, target, None)
+    write(&collapse::collapse(kernel), name, target, None)
 }
 
+/// Writes a kernel whose axes are collapsed.
 fn write(kernel: &Kernel, name: &str, target: &Target, contract: Option<contract::Contract>) -> Lowered {
-    let kernel = &collapse::collapse(kernel);
     let mut e = Emitter::new(kernel, target);
     let temps = e.temps_in_scratch();
     let (begin, end) =

@@ -17,16 +17,17 @@ mod pack;
 #[cfg(test)]
 mod tests;
 
-use super::access::depends;
+use super::access::{depends, product};
 use super::emitter::{Emitter, aligned};
+use super::product::Product;
 use super::writer::{Ty, Val};
 use crate::machine::Machine;
 use crate::target::Target;
-use tcc_ir::kernel::{AccOp, AxisId, ExprId, Kernel, Scalar, Stage};
-use tcc_ir::ops::BinaryKind;
+use tcc_ir::kernel::{AxisId, ExprId, Kernel, Scalar, Stage};
 use tcc_ir::{DType, Dim};
 
 pub use layout::{Layout, prepack};
+use pack::Source;
 
 /// Positions on k that are done at once: a panel of them stays in the first-level cache.
 const K_BLOCK: i64 = 256;
@@ -48,8 +49,7 @@ pub struct Contract {
     rows: ExprId,
     columns: ExprId,
     row_layout: RowLayout,
-    /// The columns lie in panels already.
-    panelled: Option<ExprId>,
+    source: Source,
     /// The stores see the columns as one contiguous axis.
     flat_stores: bool,
     dtype: DType,
@@ -80,41 +80,23 @@ impl RowLayout {
     }
 }
 
-fn product(kernel: &Kernel, axes: &[AxisId]) -> Dim {
-    Dim::product(axes.iter().map(|a| kernel.extent(*a).clone()))
-}
-
 impl Contract {
     /// The kernel as one of this class; None when it isn't, or when a plain loop nest does better.
     pub fn of(kernel: &Kernel, target: &Target) -> Option<Contract> {
         let [stage] = kernel.stages.as_slice() else { return None };
-        let [acc] = stage.accs.as_slice() else { return None };
-        let plain = stage.stores.iter().all(|s| s.update.is_none() && s.guard.is_none());
-        if !kernel.outer.is_empty()
-            || kernel.serial
-            || stage.scan
-            || acc.op != AccOp::Sum
-            || !plain
+        let Product { m, n, k, rows, columns, dtype } = Product::of(kernel, stage)?;
+        if kernel.serial
             || target.vector_bits == 0
+            || stage.stores.iter().any(|s| s.guard.is_some())
+            || !matches!(dtype, DType::F32 | DType::F64 | DType::I32)
         {
             return None;
         }
-        if !matches!(acc.dtype, DType::F32 | DType::F64 | DType::I32)
-            || kernel.dtype(stage, acc.value) != acc.dtype
-        {
-            return None;
-        }
-        let Scalar::Binary(BinaryKind::Mul, x, y) = kernel.expr(acc.value) else { return None };
-        let last = *stage.axes.last()?;
-        let (rows, columns) = if depends(kernel, *y, last) { (*x, *y) } else { (*y, *x) };
-        let side = |a: &AxisId| (depends(kernel, rows, *a), depends(kernel, columns, *a));
-        let m: Vec<AxisId> = stage.axes.iter().copied().filter(|a| side(a) == (true, false)).collect();
         // The columns are the contiguous axes of the result; axes of theirs further out count as batch.
-        let n_tail = stage.axes.iter().rev().take_while(|a| side(a) == (false, true)).count();
+        let n_tail = stage.axes.iter().rev().take_while(|a| n.contains(a)).count();
         let n = stage.axes[stage.axes.len() - n_tail..].to_vec();
         let batch: Vec<AxisId> =
             stage.axes.iter().copied().filter(|a| !m.contains(a) && !n.contains(a)).collect();
-        let k = stage.reduce.clone();
         if n.is_empty() || m.is_empty() || k.is_empty() {
             return None;
         }
@@ -123,14 +105,14 @@ impl Contract {
             return None;
         }
         let machine = Machine::of(target);
-        let lanes = i64::from(machine.lanes(acc.dtype.size() as u32));
+        let lanes = i64::from(machine.lanes(dtype.size() as u32));
         let (mr, vectors) = if machine.vector_registers >= 32 { (8, 3) } else { (6, 2) };
         let k_block = k_block(kernel, &k);
         let k_at_once = match k_block {
             Some(block) => Some(block * product(kernel, &k[1..]).as_const()?),
             None => product(kernel, &k).as_const(),
         };
-        let panel_bytes = k_at_once.map(|k| k.saturating_mul(lanes * vectors * acc.dtype.size() as i64));
+        let panel_bytes = k_at_once.map(|k| k.saturating_mul(lanes * vectors * dtype.size() as i64));
         let panels = panel_bytes.map_or(2, |bytes| (PACKED_BYTES / bytes.max(1)).clamp(1, MAX_PANELS));
         let columns_of_tile = Dim::from(panels * lanes * vectors);
         let n_tiles = product(kernel, &batch) * product(kernel, &n).ceil_div(&columns_of_tile);
@@ -144,7 +126,7 @@ impl Contract {
         };
         Some(Contract {
             row_layout: RowLayout::of(kernel, rows, &m, &k, mr),
-            panelled: layout::blocked_load(kernel, columns, &n, &k, lanes * vectors),
+            source: Source::of(kernel, columns, &n, &k, lanes * vectors),
             flat_stores: finish::sees_flat(kernel, stage, &n),
             batch,
             m,
@@ -152,7 +134,7 @@ impl Contract {
             k,
             rows,
             columns,
-            dtype: acc.dtype,
+            dtype,
             lanes,
             mr,
             vectors,
@@ -222,9 +204,9 @@ impl Contract {
     pub fn write(&self, e: &mut Emitter, tile: &Val, base: &Dim) -> Dim {
         let kernel = e.kernel;
         let size = self.dtype.size() as i64;
-        let packed_elems = match self.panelled {
-            Some(_) => Dim::from(0),
-            None => self.k_at_once(kernel) * Dim::from(self.panels * self.nr()),
+        let packed_elems = match self.source {
+            Source::Panels(_) => Dim::from(0),
+            _ => self.k_at_once(kernel) * Dim::from(self.panels * self.nr()),
         };
         let sum_elems = self.kept_rows(kernel) * Dim::from(self.kept_columns());
         let lane_elems = Dim::from(self.n.len() as i64 * self.panels * self.nr());

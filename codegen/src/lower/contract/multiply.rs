@@ -1,5 +1,6 @@
 //! The register block: rows times vectors of a panel, over a pass's positions on k.
 
+use super::pack::Source;
 use super::{Pass, RowLayout, Tile};
 use crate::lower::emitter::Emitter;
 use crate::lower::scalar::INDEX;
@@ -146,17 +147,17 @@ impl Tile<'_> {
 
     /// Where a panel is: the memory, and the place of its values for the pass's first position on k.
     fn panel(&self, e: &mut Emitter, pass: &Pass, p: &Val) -> Panel {
-        match self.c.panelled {
-            None => {
-                let at = e.w.bin("arith.muli", p, &pass.k_len);
-                let nr = e.w.index(self.c.nr());
-                Panel { memory: self.packed.clone(), at: e.w.bin("arith.muli", &at, &nr) }
-            }
-            Some(load) => {
+        match self.c.source {
+            Source::Panels(load) => {
                 let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
                 let n0 = self.column(e, pass, p);
                 e.enter(self.c.n[0], &n0);
                 Panel { memory: e.memref(*buffer).0.name, at: self.start_of_k(e, pass, load) }
+            }
+            _ => {
+                let at = e.w.bin("arith.muli", p, &pass.k_len);
+                let nr = e.w.index(self.c.nr());
+                Panel { memory: self.packed.clone(), at: e.w.bin("arith.muli", &at, &nr) }
             }
         }
     }

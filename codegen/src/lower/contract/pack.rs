@@ -1,7 +1,8 @@
 //! Packing of columns: for each position on k, the values of a panel's columns side by side.
 
+use super::layout::blocked_load;
 use super::{Pass, Tile, uncast};
-use crate::lower::access::{Stride, coefficient, depends, stride_of};
+use crate::lower::access::{Stride, coefficient, depends, product, stride_of};
 use crate::lower::emitter::Emitter;
 use crate::lower::scalar::INDEX;
 use crate::lower::writer::{I1, Ty, Val, join};
@@ -9,7 +10,9 @@ use indexmap::IndexSet;
 use tcc_ir::kernel::{AxisId, ExprId, Kernel, Scalar};
 
 /// How the columns' values are found.
-enum Source {
+pub enum Source {
+    /// They lie in panels already, as this load reads them: an operand laid out ahead.
+    Panels(ExprId),
     /// Memory is contiguous along the only axis of the columns.
     Rows,
     /// Along the only axis of the columns memory is strided.
@@ -35,17 +38,20 @@ fn moving_loads(kernel: &Kernel, id: ExprId, axes: &[AxisId], found: &mut IndexS
     }
 }
 
-impl Tile<'_> {
-    fn source(&self, kernel: &Kernel) -> Source {
-        let c = self.c;
-        let axes: Vec<AxisId> = c.n.iter().chain(&c.k).copied().collect();
+impl Source {
+    /// Of the operand `columns`, in panels of `nr`.
+    pub fn of(kernel: &Kernel, columns: ExprId, n: &[AxisId], k: &[AxisId], nr: i64) -> Source {
+        if let Some(load) = blocked_load(kernel, columns, n, k, nr) {
+            return Source::Panels(load);
+        }
+        let axes: Vec<AxisId> = n.iter().chain(k).copied().collect();
         let mut loads = IndexSet::new();
-        moving_loads(kernel, c.columns, &axes, &mut loads);
+        moving_loads(kernel, columns, &axes, &mut loads);
         // A value that moves without a load in it is index arithmetic.
-        let [load] = loads.as_slice().iter().copied().collect::<Vec<_>>()[..] else { return Source::Each };
+        let (Some(&load), 1) = (loads.first(), loads.len()) else { return Source::Each };
         let Scalar::Load { index, guard, .. } = kernel.expr(load) else { return Source::Each };
-        if c.n.len() == 1 && guard.is_none() {
-            return match stride_of(kernel, kernel.expr(load), c.n[0]) {
+        if n.len() == 1 && guard.is_none() {
+            return match stride_of(kernel, kernel.expr(load), n[0]) {
                 Stride::Other => Source::Strided,
                 Stride::One | Stride::Few | Stride::Zero => Source::Rows,
             };
@@ -54,20 +60,20 @@ impl Tile<'_> {
             guard.is_none_or(|g| !depends(kernel, g, *a))
                 && index.iter().all(|i| coefficient(kernel, *i, *a).is_some_and(|step| step >= 0))
         };
-        Source::Places { load, run: c.k.iter().copied().find(only_moves) }
+        Source::Places { load, run: k.iter().copied().find(only_moves) }
     }
+}
 
+impl Tile<'_> {
     /// Whether anything reads the table of columns' positions.
-    fn needs_lanes(&self, kernel: &Kernel) -> bool {
+    fn needs_lanes(&self) -> bool {
         let by_lane = self.c.n.len() > 1 && !self.c.flat_stores;
-        by_lane
-            || self.c.panelled.is_none()
-                && matches!(self.source(kernel), Source::Places { .. } | Source::Each)
+        by_lane || matches!(self.c.source, Source::Places { .. } | Source::Each)
     }
 
     /// Fills the table of columns' positions. Columns beyond the last repeat it.
     pub fn place_lanes(&self, e: &mut Emitter, first: &Val, n_total: &Val, panels: &Val) {
-        if !self.needs_lanes(e.kernel) {
+        if !self.needs_lanes() {
             return;
         }
         let (nr, one, zero) = (e.w.index(self.c.nr()), e.w.index(1), e.w.index(0));
@@ -103,10 +109,8 @@ impl Tile<'_> {
 
     /// Packs all panels of a tile for the pass's positions on k.
     pub fn pack(&self, e: &mut Emitter, pass: &Pass) {
-        if self.c.panelled.is_some() {
-            return;
-        }
-        match self.source(e.kernel) {
+        match self.c.source {
+            Source::Panels(_) => {}
             Source::Rows => self.pack_rows(e, pass),
             Source::Strided => self.pack_strided(e, pass),
             Source::Places { load, run } => self.over_panels(e, pass, &|e, p| {
@@ -228,7 +232,7 @@ impl Tile<'_> {
                     });
                     let step = e.w.bin("arith.subi", &to, &from);
                     let inner = c.k.iter().skip_while(|a| **a != axis).skip(1).copied().collect::<Vec<_>>();
-                    let row_step = e.dim_index(&super::product(e.kernel, &inner));
+                    let row_step = e.dim_index(&product(e.kernel, &inner));
                     let range = self.k_range(e, pass, axis);
                     e.enter(axis, &range.0);
                     (range, step, row_step)
