@@ -3,10 +3,9 @@
 use crate::lower::{Layout, prepack as prepack_kernel};
 use crate::target::Target;
 use indexmap::IndexMap;
-use tcc_ir::graph::{Graph, NodeId, SymbolSource, ValueId};
-use tcc_ir::kernel::Kernel;
+use tcc_ir::Op;
+use tcc_ir::graph::{Graph, NodeId, ValueId};
 use tcc_ir::ops::{Constant, KernelOp};
-use tcc_ir::{Dim, Op};
 
 /// Changes kernels of the graph, and of its regions, that multiply with constants; the values of the graph stay.
 pub fn prepack(graph: &mut Graph, target: &Target) {
@@ -17,7 +16,7 @@ pub fn prepack(graph: &mut Graph, target: &Target) {
         let node = graph.node(id);
         let Op::KernelOp(op) = &node.op else { continue };
         // Kernels of sizes that only a run decides may not pack, and read their operands as they are.
-        if !known_at_bind(graph, &op.kernel) {
+        if !op.kernel.axes.iter().all(|extent| graph.known_at_bind(extent)) {
             continue;
         }
         let is_constant = |input: usize| graph.constant_of(node.inputs[input]).is_some();
@@ -40,16 +39,4 @@ pub fn prepack(graph: &mut Graph, target: &Target) {
     graph.retain_nodes(&|_, node| {
         !matches!(node.op, Op::Constant(_)) || node.outputs.iter().any(|v| uses[v.0 as usize] > 0)
     });
-}
-
-/// Whether all sizes of a kernel are known when shapes are bound.
-fn known_at_bind(graph: &Graph, kernel: &Kernel) -> bool {
-    let mut known = true;
-    let mut check = |dim: &Dim| {
-        dim.visit_symbols(&mut |symbol| {
-            known &= matches!(graph.symbol_source(symbol), Some(SymbolSource::Input { .. }));
-        });
-    };
-    kernel.axes.iter().for_each(&mut check);
-    known
 }

@@ -292,6 +292,17 @@ impl Graph {
     pub fn symbol_source(&self, symbol: &Symbol) -> Option<SymbolSource> {
         self.symbols.iter().find(|(s, _)| s.name == symbol.name).map(|(_, src)| *src)
     }
+
+    /// Whether a size is known before a run starts, so that scratch memory can depend on it: it doesn't come from data.
+    /// In a region, symbols are those of what enters it, and may come from data.
+    pub fn known_at_bind(&self, d: &Dim) -> bool {
+        let mut known = true;
+        d.visit_symbols(&mut |s| {
+            known &=
+                self.prefix.is_empty() && matches!(self.symbol_source(s), Some(SymbolSource::Input { .. }));
+        });
+        known
+    }
 }
 
 /// `name`, made longer until no symbol has it.

@@ -54,7 +54,7 @@ fn total(ways: &Ways, chosen: Vec<usize>, roots: &[usize]) -> Option<Solution> {
     roots.iter().for_each(|r| needed[*r] = true);
     let mut seconds = 0.0;
     // Ways read classes that stand before their own.
-    for class in (0..ways.of.len()).rev().collect::<Vec<_>>() {
+    for class in (0..ways.of.len()).rev() {
         if needed[class] {
             let way = ways.of[class].get(chosen[class])?;
             seconds += way.cost.seconds;

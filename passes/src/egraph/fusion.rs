@@ -62,7 +62,7 @@ pub struct Fusion<'a> {
     /// Whether kernels are composed at all.
     pub compose: bool,
     /// Sizes that scratch memory may have.
-    pub known_early: &'a dyn Fn(&Dim) -> bool,
+    pub known_at_bind: &'a dyn Fn(&Dim) -> bool,
 }
 
 impl Way {
@@ -236,7 +236,7 @@ impl State<'_> {
         let bytes: f64 = temps().map(|t| cost::size(&t.n_bytes())).sum();
         let bound = || temps().map(|t| t.n_bytes().upper()).sum::<Option<i64>>();
         let held = self.fusion.machine.scratch.is_none_or(|limit| bound().is_some_and(|n| n as u64 <= limit));
-        held && temps().flat_map(|t| &t.shape).all(|d| (self.fusion.known_early)(d))
+        held && temps().flat_map(|t| &t.shape).all(|d| (self.fusion.known_at_bind)(d))
             && bytes <= self.fusion.machine.caches[1] as f64 / 2.0
     }
 

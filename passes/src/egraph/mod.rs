@@ -36,7 +36,6 @@ use fusion::Ways;
 use order::Order;
 use region::Region;
 use saturate::{Budget, saturate};
-use tcc_ir::graph::SymbolSource;
 use tcc_ir::{Diagnostic, Dim, Graph, NodeId, Op};
 
 pub const PASS: Pass = Pass {
@@ -85,7 +84,7 @@ fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<Re
     region.egraph = egraph;
     let roots = region.root_classes();
     let order = Order::new(&region.egraph, &roots);
-    let early = |d: &Dim| known_early(graph, d);
+    let known = |d: &Dim| graph.known_at_bind(d);
     let fusion = Fusion {
         egraph: &region.egraph,
         order: &order,
@@ -93,7 +92,7 @@ fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<Re
         originals: region.originals(),
         roots: roots.clone(),
         compose: options.fusion >= FusionLevel::Vertical,
-        known_early: &early,
+        known_at_bind: &known,
     };
     let ways = fusion.ways();
     let places: Vec<usize> = roots.iter().map(|r| order.index(*r)).collect::<Option<_>>()?;
@@ -158,15 +157,4 @@ fn totals(ways: &Ways, solution: &Solution) -> Totals {
         all += Totals::of(u64::from(way.is_kernel()), &way.cost);
     }
     all
-}
-
-/// Whether a size is known when a run starts, so that scratch memory can depend on it: it doesn't come from data. In
-/// a region, symbols are those of another graph, and may come from data there.
-fn known_early(graph: &Graph, d: &Dim) -> bool {
-    let mut early = true;
-    d.visit_symbols(&mut |s| {
-        early &=
-            graph.prefix.is_empty() && matches!(graph.symbol_source(s), Some(SymbolSource::Input { .. }));
-    });
-    early
 }

@@ -26,8 +26,8 @@ impl Order {
         entered.insert(root);
         while let Some((class, next)) = stack.pop() {
             let operands = egraph[class].nodes.iter().flat_map(|t| t.operands.iter());
-            let unseen = operands.map(|id| egraph.find(*id)).enumerate().skip(next);
-            let unseen = { unseen }.find(|(_, id)| !entered.contains(id));
+            let mut classes = operands.map(|id| egraph.find(*id)).enumerate().skip(next);
+            let unseen = classes.find(|(_, id)| !entered.contains(id));
             match unseen {
                 Some((i, id)) => {
                     stack.push((class, i + 1));
