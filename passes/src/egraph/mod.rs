@@ -54,11 +54,19 @@ pub enum FusionLevel {
     /// Producers and consumers.
     #[default]
     Vertical,
+    /// Also matrix products and what follows row by row, and products that share an operand.
+    Horizontal,
+    /// Also kernels that run one after another as tasks of one parallel region, each waiting for what it reads only.
+    Megakernel,
 }
 
 impl FusionLevel {
-    pub const ALL: [(FusionLevel, &'static str); 2] =
-        [(FusionLevel::None, "none"), (FusionLevel::Vertical, "vertical")];
+    pub const ALL: [(FusionLevel, &'static str); 4] = [
+        (FusionLevel::None, "none"),
+        (FusionLevel::Vertical, "vertical"),
+        (FusionLevel::Horizontal, "horizontal"),
+        (FusionLevel::Megakernel, "megakernel"),
+    ];
 }
 
 fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
