@@ -260,6 +260,12 @@ impl Emitter<'_> {
                 let flags = if self.target.is_gpu() { "" } else { " fastmath<reassoc>" };
                 return self.w.def(old.ty, format_args!("{name} {old}, {v}{flags} : {}", old.ty));
             }
+            // One operation, which LLVM makes vectors of, unlike the comparisons that arith's becomes. Zeros are equal.
+            (AccOp::Max | AccOp::Min, F32 | F64) if self.target.vector_bits > 0 && !self.target.is_gpu() => {
+                let (name, ty) = (if op == AccOp::Max { "maximum" } else { "minimum" }, old.ty);
+                let flags = "{fastmathFlags = #llvm.fastmath<nsz>}";
+                return self.w.def(ty, format_args!("llvm.intr.{name}({old}, {v}) {flags} : ({ty}, {ty}) -> {ty}"));
+            }
             (AccOp::Max, F32 | F64) => "arith.maximumf",
             (AccOp::Min, F32 | F64) => "arith.minimumf",
             (AccOp::Sum | AccOp::Max, _) if dtype == DType::Bool => "arith.ori",

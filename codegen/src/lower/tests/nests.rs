@@ -232,3 +232,32 @@ fn padded_windows_agree() {
         }
     }
 }
+
+#[test]
+fn the_extremes_of_rows_with_nan_and_infinities_agree() {
+    for (op, dtype) in [AccOp::Max, AccOp::Min].into_iter().flat_map(|op| {
+        [DType::F32, DType::F64, DType::F16, DType::BF16].map(|dtype| (op, dtype))
+    }) {
+        for n in [1usize, 7, 64, 131] {
+            let rows = 5;
+            let mut b = Builder::new(format!("{}_{dtype}_{n}", op.name()));
+            let x = b.input(&TensorType::new(dtype, [rows, n]));
+            let y = b.output(&TensorType::new(dtype, [rows]));
+            let axes = b.axes(&[rows.into(), n.into()]);
+            let at = b.all(&axes);
+            let value = b.load(x, at.clone());
+            let acc = Acc { op, value, dtype };
+            b.reduce_stage((vec![axes[0]], vec![axes[1]]), acc, (y, vec![at[0]]), |_, a| a);
+            // Rows of numbers, with a NaN first, last, of infinities only, and with one infinity.
+            let special = |row: usize, i: usize| match row {
+                1 if i == 0 => f64::NAN,
+                2 if i == n - 1 => f64::NAN,
+                3 => f64::NEG_INFINITY,
+                4 if i == n / 2 => f64::INFINITY,
+                _ => ((i * 7 + row) % 23) as f64 - 11.0,
+            };
+            let values = (0..rows * n).map(|i| special(i / n, i % n));
+            agree(&b.finish(), &no_symbols, &[Tensor::from_floats(dtype, vec![rows, n], values)], 0.0);
+        }
+    }
+}
