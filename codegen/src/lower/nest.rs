@@ -264,7 +264,9 @@ impl Emitter<'_> {
             (AccOp::Max | AccOp::Min, F32 | F64) if self.target.vector_bits > 0 && !self.target.is_gpu() => {
                 let (name, ty) = (if op == AccOp::Max { "maximum" } else { "minimum" }, old.ty);
                 let flags = "{fastmathFlags = #llvm.fastmath<nsz>}";
-                return self.w.def(ty, format_args!("llvm.intr.{name}({old}, {v}) {flags} : ({ty}, {ty}) -> {ty}"));
+                return self
+                    .w
+                    .def(ty, format_args!("llvm.intr.{name}({old}, {v}) {flags} : ({ty}, {ty}) -> {ty}"));
             }
             (AccOp::Max, F32 | F64) => "arith.maximumf",
             (AccOp::Min, F32 | F64) => "arith.minimumf",

@@ -235,9 +235,10 @@ fn padded_windows_agree() {
 
 #[test]
 fn the_extremes_of_rows_with_nan_and_infinities_agree() {
-    for (op, dtype) in [AccOp::Max, AccOp::Min].into_iter().flat_map(|op| {
-        [DType::F32, DType::F64, DType::F16, DType::BF16].map(|dtype| (op, dtype))
-    }) {
+    for (op, dtype) in [AccOp::Max, AccOp::Min]
+        .into_iter()
+        .flat_map(|op| [DType::F32, DType::F64, DType::F16, DType::BF16].map(|dtype| (op, dtype)))
+    {
         for n in [1usize, 7, 64, 131] {
             let rows = 5;
             let mut b = Builder::new(format!("{}_{dtype}_{n}", op.name()));
