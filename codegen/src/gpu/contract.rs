@@ -34,7 +34,7 @@ impl Contract {
     /// The kernel as one of this class; None when it isn't, or when most of a tile would be empty.
     pub fn of(kernel: &Kernel, stage: &Stage) -> Option<Contract> {
         let p = Product::of(kernel, stage)?;
-        if !matches!(p.dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64) {
+        if !kernel.outer.is_empty() || !matches!(p.dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64) {
             return None;
         }
         let small = |axes: &[AxisId], limit: i64| product(kernel, axes).as_const().is_some_and(|v| v < limit);

@@ -4,6 +4,7 @@
 //! nests; the schedule of contractions (see `contract`) is asked first.
 
 pub(crate) mod access;
+mod blocks;
 mod bounds;
 pub(crate) mod collapse;
 mod contract;
@@ -23,6 +24,8 @@ pub use contract::{Layout, prepack};
 use crate::gpu::Group;
 use crate::mlir::Function;
 use crate::target::Target;
+use blocks::Blocks;
+use contract::Contract;
 use emitter::Emitter;
 use tcc_ir::Dim;
 use tcc_ir::kernel::{AxisId, Kernel, Stage};
@@ -49,32 +52,66 @@ const TILE: i64 = 4096;
 /// Lowers a kernel for a CPU target. `name` becomes the symbol.
 pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
     let kernel = &collapse::collapse(kernel);
-    write(kernel, name, target, contract::Contract::of(kernel, target))
+    if let Some(blocks) = Blocks::of(kernel, target, &|_| false) {
+        return write(&blocks.kernel, name, target, Schedule::Blocks(&blocks));
+    }
+    match Contract::of(kernel, target) {
+        Some(contract) => write(kernel, name, target, Schedule::Contract(contract)),
+        None => write(kernel, name, target, Schedule::Nests(Split::of(kernel))),
+    }
 }
 
 /// As [`lower`], without schedules that take scratch memory beyond the kernel's own temporaries.
 pub fn lower_without_packing(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
-    write(&collapse::collapse(kernel), name, target, None)
+    let kernel = &collapse::collapse(kernel);
+    write(kernel, name, target, Schedule::Nests(Split::of(kernel)))
+}
+
+/// How a kernel is written.
+enum Schedule<'a> {
+    /// All of it is one blocked matrix product.
+    Contract(Contract),
+    /// Its stages run over blocks of rows.
+    Blocks(&'a Blocks),
+    /// Each stage is a loop nest, at each point of the outer axes.
+    Nests(Split),
+}
+
+impl Schedule<'_> {
+    fn tiles(&self, kernel: &Kernel) -> Dim {
+        match self {
+            Schedule::Contract(contract) => contract.tiles(kernel),
+            Schedule::Blocks(_) => access::product(kernel, &kernel.outer),
+            Schedule::Nests(split) => split.tiles(kernel),
+        }
+    }
+
+    /// Writes a tile. `temps` is the scratch memory that temporaries take; gives what the whole needs.
+    fn write(&self, e: &mut Emitter, tile: &writer::Val, temps: &Dim) -> Dim {
+        let kernel = e.kernel;
+        match self {
+            Schedule::Contract(contract) => contract.write(e, &kernel.stages[0], tile, temps),
+            Schedule::Blocks(blocks) => blocks.write(e, tile, temps),
+            Schedule::Nests(split) => {
+                split.enter(e, tile, &mut |e, fixed| {
+                    kernel.stages.iter().for_each(|stage| e.stage(stage, fixed));
+                });
+                temps.clone()
+            }
+        }
+    }
 }
 
 /// Writes a kernel whose axes are collapsed.
-fn write(kernel: &Kernel, name: &str, target: &Target, contract: Option<contract::Contract>) -> Lowered {
+fn write(kernel: &Kernel, name: &str, target: &Target, schedule: Schedule) -> Lowered {
     let mut e = Emitter::new(kernel, target);
     let temps = e.temps_in_scratch();
     let (begin, end) =
         (writer::Val::named("%begin", writer::Ty::Index), writer::Val::named("%end", writer::Ty::Index));
     let mut scratch = temps.clone();
-    let split = Split::of(kernel);
-    let tiles = contract.as_ref().map_or_else(|| split.tiles(kernel), |c| c.tiles(kernel));
+    let tiles = schedule.tiles(kernel);
     e.for_loop((&begin, &end), 1, &[], |e, tile, _| {
-        match &contract {
-            Some(c) => scratch = c.write(e, &tile, &temps),
-            None => split.enter(e, &tile, &mut |e, fixed| {
-                for stage in &kernel.stages {
-                    e.stage(stage, fixed);
-                }
-            }),
-        }
+        scratch = schedule.write(e, &tile, &temps);
         vec![]
     });
     let buffers = e.operand_buffers();

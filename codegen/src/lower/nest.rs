@@ -89,6 +89,18 @@ impl Emitter<'_> {
         }
     }
 
+    /// How many points `axes` have together, of type index: of a stretch only those up to its end.
+    pub fn n_points(&mut self, axes: &[AxisId]) -> Val {
+        match (&self.stretch, axes.split_first()) {
+            (Some((axis, _, hi)), Some((first, rest))) if axis == first => {
+                let hi = hi.clone();
+                let rest = self.dim_index(&access::product(self.kernel, rest));
+                self.w.bin("arith.muli", &hi, &rest)
+            }
+            _ => self.dim_index(&access::product(self.kernel, axes)),
+        }
+    }
+
     /// Moves to a position given as index.
     pub fn enter(&mut self, axis: AxisId, iv: &Val) {
         let at = self.w.index_cast(iv, super::scalar::INDEX);

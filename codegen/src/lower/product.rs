@@ -21,16 +21,11 @@ pub struct Product {
 }
 
 impl Product {
-    /// The stage as one, where it is all of the kernel's loop nest and its stores overwrite.
+    /// The stage as one, at a point of the kernel's outer axes, where its stores overwrite.
     pub fn of(kernel: &Kernel, stage: &Stage) -> Option<Product> {
         let [acc] = stage.accs.as_slice() else { return None };
         let overwrites = stage.stores.iter().all(|s| s.update.is_none());
-        if !kernel.outer.is_empty()
-            || stage.scan
-            || acc.op != AccOp::Sum
-            || !overwrites
-            || kernel.dtype(stage, acc.value) != acc.dtype
-        {
+        if stage.scan || acc.op != AccOp::Sum || !overwrites || kernel.dtype(stage, acc.value) != acc.dtype {
             return None;
         }
         let Scalar::Binary(BinaryKind::Mul, x, y) = kernel.expr(acc.value) else { return None };

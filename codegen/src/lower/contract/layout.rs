@@ -2,6 +2,7 @@
 //! of memory in place of one a row.
 
 use super::Contract;
+use crate::lower::blocks::Blocks;
 use crate::lower::collapse::{Rebuild, collapse, rebuild};
 use crate::target::Target;
 use tcc_ir::kernel::{AxisId, BufferId, BufferKind, Builder, ExprId, Kernel, Scalar};
@@ -78,28 +79,63 @@ enum Side {
 /// The kernel with the layouts that its schedule likes best of those inputs that are constant; None when there are
 /// none to change.
 pub fn prepack(kernel: &Kernel, target: &Target, is_constant: &dyn Fn(usize) -> bool) -> Option<Prepacked> {
-    Contract::of(&collapse(kernel), target)?;
-    let mut kernel = kernel.clone();
-    let mut layouts = Vec::new();
-    for side in [Side::Rows, Side::Columns] {
-        let c = Contract::of(&kernel, target)?;
-        let (operand, axes, block) = match side {
-            Side::Rows => (c.rows, &c.m, c.mr),
-            Side::Columns => (c.columns, &c.n, c.nr()),
-        };
-        let [axis] = axes[..] else { continue };
-        let Some((buffer, layout)) = layout_of(&kernel, operand, axis, &c.k, block as usize, c.dtype) else {
-            continue;
-        };
-        let Some(input) = kernel.buffers_of(BufferKind::Input).position(|(id, _)| id == buffer) else {
-            continue;
-        };
-        if is_constant(input) {
-            kernel = relaid(&kernel, buffer, &layout, axis, &c.k);
-            layouts.push((input, layout));
+    let mut next = Prepacked { kernel: kernel.clone(), layouts: Vec::new() };
+    if Contract::of(&collapse(kernel), target).is_some() {
+        for side in [Side::Rows, Side::Columns] {
+            let c = Contract::of(&next.kernel, target)?;
+            next.relay(c.layout(&next.kernel, side), is_constant);
+        }
+    } else {
+        for stage in 0..kernel.stages.len() {
+            let fixed = |buffer| number(&next.kernel, buffer).is_some_and(is_constant);
+            let blocks = Blocks::of(&next.kernel, target, &fixed)?;
+            if let Some(c) = &blocks.products[stage] {
+                next.relay(c.layout(&blocks.kernel, Side::Columns), is_constant);
+            }
         }
     }
-    (!layouts.is_empty()).then_some(Prepacked { kernel, layouts })
+    (!next.layouts.is_empty()).then_some(next)
+}
+
+/// A new layout of a buffer, for a product with this axis of its own, and these that are summed over.
+struct Relaid {
+    buffer: BufferId,
+    layout: Layout,
+    axis: AxisId,
+    k: Vec<AxisId>,
+}
+
+impl Prepacked {
+    /// Takes a layout up if the operand is constant.
+    fn relay(&mut self, new: Option<Relaid>, is_constant: &dyn Fn(usize) -> bool) {
+        let Some(Relaid { buffer, layout, axis, k }) = new else { return };
+        if let Some(input) = number(&self.kernel, buffer).filter(|input| is_constant(*input)) {
+            self.kernel = relaid(&self.kernel, buffer, &layout, axis, &k);
+            self.layouts.push((input, layout));
+        }
+    }
+}
+
+/// Which of the inputs a buffer is.
+fn number(kernel: &Kernel, buffer: BufferId) -> Option<usize> {
+    kernel.buffers_of(BufferKind::Input).position(|(id, _)| id == buffer)
+}
+
+impl Contract {
+    /// The operand of the columns, if it can be laid out anew.
+    pub fn column_buffer(&self, kernel: &Kernel) -> Option<BufferId> {
+        self.layout(kernel, Side::Columns).map(|new| new.buffer)
+    }
+
+    fn layout(&self, kernel: &Kernel, side: Side) -> Option<Relaid> {
+        let (operand, axes, block) = match side {
+            Side::Rows => (self.rows, &self.m, self.mr),
+            Side::Columns => (self.columns, &self.n, self.nr()),
+        };
+        let [axis] = axes[..] else { return None };
+        let (buffer, layout) = layout_of(kernel, operand, axis, &self.k, block as usize, self.dtype)?;
+        Some(Relaid { buffer, layout, axis, k: self.k.clone() })
+    }
 }
 
 /// The layout for an operand that is one load, by one axis of the result and those of k alone.

@@ -84,6 +84,12 @@ impl Contract {
     /// The kernel as one of this class; None when it isn't, or when a plain loop nest does better.
     pub fn of(kernel: &Kernel, target: &Target) -> Option<Contract> {
         let [stage] = kernel.stages.as_slice() else { return None };
+        let c = Contract::of_stage(kernel, stage, target).filter(|_| kernel.outer.is_empty())?;
+        Some(Contract { row_chunk: c.share_of_rows(kernel, &Machine::of(target)), ..c })
+    }
+
+    /// One stage of a kernel as one of this class, at a point of the kernel's outer axes.
+    pub fn of_stage(kernel: &Kernel, stage: &Stage, target: &Target) -> Option<Contract> {
         let Product { m, n, k, rows, columns, dtype } = Product::of(kernel, stage)?;
         if kernel.serial
             || target.vector_bits == 0
@@ -106,27 +112,18 @@ impl Contract {
         }
         let machine = Machine::of(target);
         let lanes = i64::from(machine.lanes(dtype.size() as u32));
-        let (mr, vectors) = if machine.vector_registers >= 32 { (8, 3) } else { (6, 2) };
+        let (mr, nr) = Contract::register_block(&machine, dtype);
+        let vectors = nr / lanes;
         let k_block = k_block(kernel, &k);
         let k_at_once = match k_block {
             Some(block) => Some(block * product(kernel, &k[1..]).as_const()?),
             None => product(kernel, &k).as_const(),
         };
-        let panel_bytes = k_at_once.map(|k| k.saturating_mul(lanes * vectors * dtype.size() as i64));
+        let panel_bytes = k_at_once.map(|k| k.saturating_mul(nr * dtype.size() as i64));
         let panels = panel_bytes.map_or(2, |bytes| (PACKED_BYTES / bytes.max(1)).clamp(1, MAX_PANELS));
-        let columns_of_tile = Dim::from(panels * lanes * vectors);
-        let n_tiles = product(kernel, &batch) * product(kernel, &n).ceil_div(&columns_of_tile);
-        let wanted = FEW_TILES * i64::from(machine.cores);
-        let row_chunk = match (n_tiles.as_const(), product(kernel, &m).as_const()) {
-            (Some(tiles @ 1..), Some(rows)) if tiles < wanted && rows > 4 * mr => {
-                let chunks = wanted.div_euclid(tiles).min(rows / (2 * mr)).max(1);
-                (chunks > 1).then(|| (rows / chunks / mr + 1) * mr)
-            }
-            _ => None,
-        };
         Some(Contract {
             row_layout: RowLayout::of(kernel, rows, &m, &k, mr),
-            source: Source::of(kernel, columns, &n, &k, lanes * vectors),
+            source: Source::of(kernel, columns, &n, &k, nr),
             flat_stores: finish::sees_flat(kernel, stage, &n),
             batch,
             m,
@@ -140,12 +137,36 @@ impl Contract {
             vectors,
             panels,
             k_block,
-            row_chunk,
+            row_chunk: None,
         })
+    }
+
+    /// How many rows a tile has at most, where there would be too few tiles of all rows.
+    fn share_of_rows(&self, kernel: &Kernel, machine: &Machine) -> Option<i64> {
+        let n_tiles = product(kernel, &self.batch) * self.groups(kernel);
+        let wanted = FEW_TILES * i64::from(machine.cores);
+        match (n_tiles.as_const(), product(kernel, &self.m).as_const()) {
+            (Some(tiles @ 1..), Some(rows)) if tiles < wanted && rows > 4 * self.mr => {
+                let chunks = wanted.div_euclid(tiles).min(rows / (2 * self.mr)).max(1);
+                (chunks > 1).then(|| (rows / chunks / self.mr + 1) * self.mr)
+            }
+            _ => None,
+        }
+    }
+
+    /// Rows and columns of the register block for elements of `dtype`.
+    pub fn register_block(machine: &Machine, dtype: DType) -> (i64, i64) {
+        let (mr, vectors) = if machine.vector_registers >= 32 { (8, 3) } else { (6, 2) };
+        (mr, vectors * i64::from(machine.lanes(dtype.size() as u32)))
     }
 
     fn nr(&self) -> i64 {
         self.lanes * self.vectors
+    }
+
+    /// Whether packing reads the columns one by one.
+    pub fn gathers(&self) -> bool {
+        matches!(self.source, Source::Strided)
     }
 
     /// How many tiles: batch times groups of panels times chunks of rows.
@@ -200,8 +221,8 @@ impl Contract {
         if self.k_block.is_some() { self.panels * self.nr() } else { self.nr() }
     }
 
-    /// Writes a tile. `base` is the scratch memory already taken; gives the scratch that the whole needs.
-    pub fn write(&self, e: &mut Emitter, tile: &Val, base: &Dim) -> Dim {
+    /// Writes a tile of `stage`. `base` is the scratch memory already taken; gives the scratch that the whole needs.
+    pub fn write(&self, e: &mut Emitter, stage: &Stage, tile: &Val, base: &Dim) -> Dim {
         let kernel = e.kernel;
         let size = self.dtype.size() as i64;
         let packed_elems = match self.source {
@@ -220,7 +241,7 @@ impl Contract {
             sums: view(e, &sums_at, &sum_elems, self.elem()),
             lanes: view(e, &lanes_at, &lane_elems, "i64"),
             offsets: view(e, &offsets_at, &Dim::from(self.nr()), "i64"),
-            stage: &kernel.stages[0],
+            stage,
         };
         t.write(e, tile);
         end
@@ -297,7 +318,7 @@ impl Tile<'_> {
         let kernel = e.kernel;
         let (groups, chunks) = (c.groups(kernel), c.chunks(kernel));
         let zero = e.w.index(0);
-        let (n_total, m_total) = (e.dim_index(&product(kernel, &c.n)), e.dim_index(&product(kernel, &c.m)));
+        let (n_total, m_total) = (e.n_points(&c.n), e.n_points(&c.m));
         let mut left = tile.clone();
         let mut rows = (zero.clone(), m_total.clone());
         if let Some(chunk) = c.row_chunk {

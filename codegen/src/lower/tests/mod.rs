@@ -1,5 +1,6 @@
 //! Lowered kernels against the kernel interpreter, on the machine that the tests run on.
 
+mod blocks;
 mod nests;
 mod scalars;
 mod targets;
