@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target};
-use tcc_runtime::package::{Expr, ExprId, Form, Manifest, Step, read_package};
+use tcc_runtime::package::{Expr, ExprId, Form, Manifest, Step, Value, read_package};
 use tcc_runtime::{Context, DType, Package, Pool};
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
@@ -32,10 +32,36 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     Corpus::Keep
 });
 
-/// Whether binding takes little memory: a package may rightly ask for more than the machine has.
+/// Whether binding and running take little memory and time: a package may rightly ask for more than the machine has. What
+/// it asks for follows from its sizes alone, a product of dims, so all of them are bounded here; 4,096 elements leave room
+/// for every routine's loops, and a routine that compares all pairs still takes milliseconds.
 fn is_small(manifest: &Manifest) -> bool {
-    let small = |expr: &Expr| !matches!(expr, Expr::Const(size) if size.unsigned_abs() > 256);
-    manifest.arena_bytes < 1 << 22 && manifest.exprs.iter().all(small)
+    let bounds = upper_bounds(&manifest.exprs);
+    let count = |value: &Value| {
+        value.dims.iter().map(|dim| bounds[dim.index()].max(1)).fold(1, u64::saturating_mul)
+    };
+    manifest.arena_bytes < 1 << 20
+        && bounds.iter().all(|&bound| bound < 1 << 20)
+        && manifest.values.iter().all(|value| count(value) <= 1 << 12)
+}
+
+/// For each expression a size that it doesn't exceed, as long as no symbol exceeds 16.
+fn upper_bounds(exprs: &[Expr]) -> Vec<u64> {
+    let mut bounds: Vec<u64> = Vec::with_capacity(exprs.len());
+    for expr in exprs {
+        let of = |id: &ExprId| bounds[id.index()];
+        bounds.push(match expr {
+            Expr::Const(size) => size.unsigned_abs(),
+            Expr::Symbol(_) => 16,
+            Expr::Add(a, b) => of(a).saturating_add(of(b)),
+            Expr::Mul(a, b) => of(a).saturating_mul(of(b)),
+            Expr::FloorDiv(a, _) | Expr::CeilDiv(a, _) => of(a),
+            Expr::Mod(_, b) => of(b),
+            Expr::Min(a, b) | Expr::Max(a, b) => of(a).max(of(b)),
+            Expr::Select { then, otherwise, .. } => of(then).max(of(otherwise)),
+        });
+    }
+    bounds
 }
 
 /// Whether a run ends, and calls nothing but the runtime's own routines.
