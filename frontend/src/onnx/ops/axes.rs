@@ -4,6 +4,10 @@ use tcc_ir::{Cmp, Dim};
 
 use crate::onnx::node::{ImportError, NodeCx, Result};
 
+/// Highest rank of a tensor whose axes the run decides: each extent of the result asks for each axis whether it's meant,
+/// which comes to the fourth power of the rank.
+const MAX_RANK_UNKNOWN: usize = 16;
+
 /// A list of axes, each counted from the front, and what can be asked of it for a given axis. The answers are
 /// numbers where the axes are constants, else expressions of the symbols that they are read into.
 pub(super) struct Axes {
@@ -18,6 +22,10 @@ impl Axes {
         }
         let known: Vec<i64> = axes.iter().filter_map(Dim::as_const).collect();
         cx.axes(&known, rank)?;
+        if known.len() < axes.len() && rank > MAX_RANK_UNKNOWN {
+            let cause = format!("axes of a tensor of rank {rank} must be known at compile time");
+            return Err(ImportError::unsupported(cause));
+        }
         let (zero, rank) = (Dim::from(0), Dim::from(rank));
         let from_front = |axis: &Dim| Dim::select(Cmp::Lt, axis, &zero, &(axis.clone() + rank.clone()), axis);
         Ok(Axes { entries: axes.iter().map(from_front).collect() })
