@@ -41,6 +41,10 @@ impl From<Mismatch> for ImportError {
     }
 }
 
+fn unranked() -> ImportError {
+    ImportError::unsupported("the rank of an input is known only when the model runs")
+}
+
 /// One node that is being imported.
 pub struct NodeCx<'a, 'm> {
     pub(super) importer: &'a mut Importer<'m>,
@@ -113,19 +117,29 @@ impl<'a, 'm> NodeCx<'a, 'm> {
 
     /// The type of a value that must be a tensor.
     pub fn tensor_type(&self, value: ValueId) -> Result<TensorType> {
-        Ok(self.region.graph.tensor_type(value)?.clone())
+        Ok(self.tensor(value)?.clone())
     }
 
     pub fn dtype(&self, value: ValueId) -> Result<tcc_ir::DType> {
-        Ok(self.region.graph.tensor_type(value)?.dtype)
+        match self.ty(value) {
+            Type::Unranked(dtype) => Ok(*dtype),
+            _ => Ok(self.tensor(value)?.dtype),
+        }
     }
 
     pub fn shape(&self, value: ValueId) -> Result<Vec<Dim>> {
-        Ok(self.region.graph.tensor_type(value)?.shape.clone())
+        Ok(self.tensor(value)?.shape.clone())
     }
 
     pub fn rank(&self, value: ValueId) -> Result<usize> {
-        Ok(self.region.graph.tensor_type(value)?.rank())
+        Ok(self.tensor(value)?.rank())
+    }
+
+    fn tensor(&self, value: ValueId) -> Result<&TensorType> {
+        match self.ty(value) {
+            Type::Unranked(_) => Err(unranked()),
+            _ => Ok(self.region.graph.tensor_type(value)?),
+        }
     }
 
     /// The elements of a small integer tensor: constants, sizes, or symbols read at run time.
@@ -156,12 +170,18 @@ impl<'a, 'm> NodeCx<'a, 'm> {
 
     /// Adds an operator with one output.
     pub fn add(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> Result<ValueId> {
-        Ok(self.region.graph.add1(op, inputs, &self.loc)?)
+        self.region.graph.add1(op, inputs, &self.loc).map_err(|mismatch| self.refusal(mismatch, inputs))
     }
 
     /// Adds an operator with any number of outputs.
     pub fn add_all(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> Result<Vec<ValueId>> {
-        Ok(self.region.graph.add(op, inputs, &self.loc)?)
+        self.region.graph.add(op, inputs, &self.loc).map_err(|mismatch| self.refusal(mismatch, inputs))
+    }
+
+    /// Why an operator doesn't take these inputs: nothing is wrong with those whose rank isn't known.
+    fn refusal(&self, mismatch: Mismatch, inputs: &[ValueId]) -> ImportError {
+        let is_unranked = |value: &ValueId| matches!(self.ty(*value), Type::Unranked(_));
+        if inputs.iter().any(is_unranked) { unranked() } else { mismatch.into() }
     }
 
     pub fn constant(&mut self, tensor: tcc_ir::Tensor) -> ValueId {

@@ -1,7 +1,9 @@
 //! Control flow: If, Loop and Scan. Bodies become regions; what they capture becomes inputs, except for what is
 //! known at compile time, which is made again inside.
 
-use tcc_ir::ops::{BinaryKind, If, Loop, Slice};
+use std::cell::Cell;
+
+use tcc_ir::ops::{BinaryKind, If, Loop, OptionalGet, OptionalSome, Slice};
 use tcc_ir::{Cmp, DType, Dim, Graph, Symbol, Type, ValueId};
 
 use super::{Entry, onnx};
@@ -48,7 +50,12 @@ fn loop_(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     let carried: Vec<ValueId> = (2..cx.n_inputs()).map(|index| cx.input(index)).collect::<Result<_>>()?;
     let captures = cx.captures(&[body]);
     let types = carried.iter().map(|&value| cx.ty(value).clone()).collect();
-    let graph = settled_body(cx, types, &[], &captures, body, &|cx, inputs| cx.inline(body, inputs))?;
+    let wrapped = Cell::new(Vec::new());
+    let graph = settled_body(cx, types, &[], &captures, body, &|cx, inputs| {
+        let mut outputs = cx.inline(body, inputs)?;
+        wrapped.set(wrap_optionals(cx, &inputs[2..][..carried.len()], &mut outputs)?);
+        Ok(outputs)
+    })?;
     let op = Loop {
         body: graph,
         n_carried: carried.len(),
@@ -57,7 +64,24 @@ fn loop_(cx: &mut NodeCx) -> Result<Vec<ValueId>> {
     };
     let inputs: Vec<ValueId> =
         controls.into_iter().flatten().chain(carried).chain(cx.captured_values(&captures)).collect();
-    cx.add_all(op, &inputs)
+    let mut outputs = cx.add_all(op, &inputs)?;
+    for index in wrapped.take() {
+        outputs[index] = cx.add(OptionalGet {}, &[outputs[index]])?;
+    }
+    Ok(outputs)
+}
+
+/// A body may take an optional and give what would be in it. It's carried as an optional; the loop's result is what is in
+/// it. Returns which of the carried values these are.
+fn wrap_optionals(cx: &mut NodeCx, carried: &[ValueId], outputs: &mut [ValueId]) -> Result<Vec<usize>> {
+    let mut wrapped = Vec::new();
+    for (index, (&taken, given)) in carried.iter().zip(outputs.iter_mut().skip(1)).enumerate() {
+        if matches!(cx.ty(taken), Type::Optional(_)) && !matches!(cx.ty(*given), Type::Optional(_)) {
+            *given = cx.add(OptionalSome {}, &[*given])?;
+            wrapped.push(index);
+        }
+    }
+    Ok(wrapped)
 }
 
 /// A loop over the slices of some tensors: they are passed whole, and each iteration takes its slice.
@@ -210,18 +234,20 @@ fn generalised(want: &Type, given: Option<&Type>, body: &Graph, prefix: &str, in
             }
             ty.into()
         }
-        (Type::Sequence(_), _) if given != Some(want) => unranked(want),
+        (Type::Sequence(_) | Type::Optional(_), _) if given != Some(want) => unranked(want),
         _ => want.clone(),
     }
 }
 
 /// The type with the shapes of elements left open.
 fn unranked(ty: &Type) -> Type {
+    let element = |ty: &Type| match ty {
+        Type::Tensor(tensor) => Box::new(Type::Unranked(tensor.dtype)),
+        nested => Box::new(unranked(nested)),
+    };
     match ty {
-        Type::Sequence(element) => match &**element {
-            Type::Tensor(tensor) => Type::Sequence(Box::new(Type::Unranked(tensor.dtype))),
-            nested => Type::Sequence(Box::new(unranked(nested))),
-        },
+        Type::Sequence(ty) => Type::Sequence(element(ty)),
+        Type::Optional(ty) => Type::Optional(element(ty)),
         other => other.clone(),
     }
 }
