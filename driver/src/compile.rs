@@ -8,7 +8,7 @@ use tcc_codegen::program::{self, CompileError, Program};
 use tcc_codegen::standalone::{self, Standalone};
 use tcc_codegen::{Emit, OptLevel, Target};
 use tcc_ir::{Graph, Op};
-use tcc_passes::{Pass, Phase, Report, default_pipeline};
+use tcc_passes::{FusionLevel, Pass, Phase, Report, default_pipeline};
 use tcc_runtime::Package;
 use tcc_runtime::package::{Contents, WriteError, read_package_file, write_package_file};
 
@@ -75,7 +75,10 @@ pub fn translate(
     let kernels = count(&graph, &|op| matches!(op, Op::KernelOp(_)));
     let constants = count(&graph, &|op| matches!(op, Op::Constant(_)));
     let counts = Counts { nodes, kernels, others: count(&graph, &|_| true) - kernels - constants };
-    let program = program::translate(&graph, &target).map_err(refused)?;
+    let mut program = program::translate(&graph, &target).map_err(refused)?;
+    if options.level > 1 && options.passes.fusion >= FusionLevel::Megakernel && !target.is_gpu() {
+        program.form_task_graphs();
+    }
     Ok(Compiled { graph, target, program, report, counts })
 }
 

@@ -24,7 +24,10 @@ fn write_plan(out: &mut String, manifest: &Manifest) -> std::fmt::Result {
     }
     for (index, block) in manifest.blocks.iter().enumerate() {
         writeln!(out, "\nblock {index}:")?;
-        for each in &block.steps {
+        for (at, each) in block.steps.iter().enumerate() {
+            if let Some(graph) = block.task_graphs.iter().find(|graph| graph.first as usize == at) {
+                writeln!(out, "  task graph of {} steps:", graph.steps)?;
+            }
             writeln!(out, "  {}", step(manifest, each))?;
         }
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::executor::device::{Home, Session};
-use crate::expr::{Exprs, late_exprs};
+use crate::expr::Exprs;
 use crate::layout::{byte_size, element_count};
 use crate::load::Package;
 use crate::object::{Object, Tensor};
-use crate::package::{DType, Form, Manifest, Storage, SymbolId, Value, ValueId};
+use crate::package::{BindTime, DType, Form, Manifest, Storage, SymbolId, Value, ValueId};
 
 /// A value's memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,7 +97,7 @@ impl Memory {
                 })
                 .collect()
         };
-        let late = late_exprs(manifest);
+        let bind_time = BindTime::new(manifest);
         let mut exprs = Exprs::new(manifest);
         let strings = string_constants(manifest, &mut exprs);
         Memory {
@@ -110,7 +110,7 @@ impl Memory {
             late: (0..manifest.late_slots).map(|_| Buffer::shared(session, Home::Host)).collect(),
             objects: (0..manifest.object_slots).map(|_| None).collect(),
             strings,
-            dynamic: manifest.values.iter().map(|value| is_dynamic(manifest, &late, value)).collect(),
+            dynamic: manifest.values.iter().map(|value| !bind_time.places(value)).collect(),
             places: vec![None; manifest.values.len()],
         }
     }
@@ -206,6 +206,24 @@ impl Memory {
             return Err(Error::Size { place: name(), cause });
         }
         Ok(Place { start, bytes: size as usize })
+    }
+
+    /// Where a plain value lies among what steps write: the number of a buffer and the first byte there. None for what is
+    /// only read. An error for buffers that may move.
+    pub fn written(&mut self, manifest: &Manifest, value: ValueId) -> Result<Option<(u32, u64)>> {
+        let name = || value_name(&manifest.values[value.index()], value);
+        let (mut root, mut start) = (value, 0u64);
+        while let Storage::Alias { of, byte_offset } = manifest.values[root.index()].storage {
+            let offset = self.exprs.require(byte_offset, name)?;
+            start = start.saturating_add(offset.max(0) as u64);
+            root = of;
+        }
+        match manifest.values[root.index()].storage {
+            Storage::Arena { .. } => Ok(Some((0, start.saturating_add(self.offsets[root.index()])))),
+            Storage::Output(i) if !self.dynamic[root.index()] => Ok(Some((i + 1, start))),
+            Storage::Input(_) | Storage::Weight { .. } => Ok(None),
+            _ => Err(Error::Internal { cause: format!("{} isn't where shapes decide", name()) }),
+        }
     }
 
     /// The growable buffer that a value lives in, if it lives in one.
@@ -331,21 +349,6 @@ fn own(buffer: &mut Buffer, size: u64, name: impl Fn() -> String) -> Result<(*mu
         buffer.reserve(size, &name())?;
     }
     Ok((buffer.as_ptr(), buffer.capacity()))
-}
-
-fn is_dynamic(manifest: &Manifest, late: &[bool], value: &Value) -> bool {
-    let mut value = value;
-    loop {
-        if value.dims.iter().any(|dim| late[dim.index()]) {
-            return true;
-        }
-        match value.storage {
-            Storage::Late { .. } => return true,
-            Storage::Alias { byte_offset, .. } if late[byte_offset.index()] => return true,
-            Storage::Alias { of, .. } => value = &manifest.values[of.index()],
-            _ => return false,
-        }
-    }
 }
 
 pub(crate) fn has_kind(object: &Object, form: Form, dtype: DType) -> bool {

@@ -87,6 +87,11 @@ impl Pool {
         Pool { shared, workers, busy: Mutex::new(()) }
     }
 
+    /// How long a thread that waits for another one polls before it sleeps.
+    pub(crate) fn spin(&self) -> Duration {
+        self.shared.spin
+    }
+
     /// Number of threads, the caller among them.
     pub fn threads(&self) -> usize {
         self.workers.len() + 1
@@ -155,7 +160,7 @@ impl Drop for Pool {
 }
 
 /// The share of thread `number` of `threads`.
-fn part(tiles: i64, number: usize, threads: usize) -> Range<i64> {
+pub(crate) fn part(tiles: i64, number: usize, threads: usize) -> Range<i64> {
     let edge = |n: usize| (tiles as i128 * n as i128 / threads as i128) as i64;
     edge(number)..edge(number + 1)
 }
@@ -195,7 +200,7 @@ fn worker(shared: &Shared, number: usize) {
 }
 
 /// Polls for a while; whether the condition came true.
-fn poll(limit: Duration, done: impl Fn() -> bool) -> bool {
+pub(crate) fn poll(limit: Duration, done: impl Fn() -> bool) -> bool {
     for _ in 0..64 {
         if done() {
             return true;

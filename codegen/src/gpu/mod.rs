@@ -97,7 +97,15 @@ pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Result<Lowered, St
     let buffers = e.operand_buffers();
     let (body, dims) = e.finish();
     let function = Function { name: name.to_owned(), buffers, n_dims: dims.len(), body, fault: None };
-    Ok(Lowered { function, dims, tiles, scratch: Dim::from(0), serial: kernel.serial, group: Some(group) })
+    Ok(Lowered {
+        function,
+        dims,
+        tiles,
+        scratch: Dim::from(0),
+        serial: kernel.serial,
+        spans: vec![],
+        group: Some(group),
+    })
 }
 
 /// Whether the expanded functions use integers of 128 bits: the reduction of angles in f64 does.

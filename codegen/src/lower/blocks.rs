@@ -9,6 +9,7 @@ use super::access::product;
 use super::collapse::{Rebuild, rebuild};
 use super::contract::Contract;
 use super::emitter::Emitter;
+use super::span::Tiling;
 use super::writer::Val;
 use crate::machine::Machine;
 use crate::target::Target;
@@ -104,6 +105,18 @@ impl Blocks {
         let of = |s: &Stage| Contract::of_stage(&kernel, s, target);
         let products = kernel.stages.iter().map(of).collect();
         Blocks { kernel, block, row, size, rows, across, products }
+    }
+
+    /// How tiles are numbered, for `kernel`, the one whose axis isn't cut: blocks are innermost.
+    pub fn tiling(&self, kernel: &Kernel) -> Tiling {
+        match &kernel.outer[..] {
+            [cut] => Tiling { axes: vec![*cut], stretch: self.size, inner: Dim::from(1) },
+            _ => {
+                let axes = self.kernel.outer.iter().copied().filter(|axis| *axis != self.block);
+                let blocks = self.kernel.extent(self.block).clone();
+                Tiling { axes: axes.collect(), stretch: 1, inner: blocks }
+            }
+        }
     }
 
     fn n_products(&self) -> usize {

@@ -15,11 +15,13 @@ pub(crate) mod product;
 pub(crate) mod repr;
 mod scalar;
 pub(crate) mod space;
+mod span;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod writer;
 
 pub use contract::{Layout, prepack};
+pub use span::Span;
 
 use crate::gpu::Group;
 use crate::mlir::Function;
@@ -27,6 +29,7 @@ use crate::target::Target;
 use blocks::Blocks;
 use contract::Contract;
 use emitter::Emitter;
+use span::Tiling;
 use tcc_ir::Dim;
 use tcc_ir::kernel::{AxisId, Kernel, Stage};
 
@@ -42,6 +45,8 @@ pub struct Lowered {
     pub scratch: Dim,
     /// All tiles must be given to one call.
     pub serial: bool,
+    /// What a tile touches of each operand, where that is a part; nothing at all where it wasn't looked for.
+    pub spans: Vec<Option<Span>>,
     /// On a GPU, where a tile is a work-group: what a group is made of.
     pub group: Option<Group>,
 }
@@ -53,18 +58,23 @@ const TILE: i64 = 4096;
 pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
     let kernel = &collapse::collapse(kernel);
     if let Some(blocks) = Blocks::of(kernel, target, &|_| false) {
-        return write(&blocks.kernel, name, target, Schedule::Blocks(&blocks));
+        let spans = blocks.tiling(kernel).spans(kernel);
+        return write(&blocks.kernel, name, target, Schedule::Blocks(&blocks), spans);
     }
-    match Contract::of(kernel, target) {
-        Some(contract) => write(kernel, name, target, Schedule::Contract(contract)),
-        None => write(kernel, name, target, Schedule::Nests(Split::of(kernel))),
-    }
+    let Some(contract) = Contract::of(kernel, target) else { return nests(kernel, name, target) };
+    let spans = contract.tiling(kernel).spans(kernel);
+    write(kernel, name, target, Schedule::Contract(contract), spans)
 }
 
 /// As [`lower`], without schedules that take scratch memory beyond the kernel's own temporaries.
 pub fn lower_without_packing(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
-    let kernel = &collapse::collapse(kernel);
-    write(kernel, name, target, Schedule::Nests(Split::of(kernel)))
+    nests(&collapse::collapse(kernel), name, target)
+}
+
+fn nests(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
+    let split = Split::of(kernel);
+    let spans = split.tiling().spans(kernel);
+    write(kernel, name, target, Schedule::Nests(split), spans)
 }
 
 /// How a kernel is written.
@@ -103,7 +113,13 @@ impl Schedule<'_> {
 }
 
 /// Writes a kernel whose axes are collapsed.
-fn write(kernel: &Kernel, name: &str, target: &Target, schedule: Schedule) -> Lowered {
+fn write(
+    kernel: &Kernel,
+    name: &str,
+    target: &Target,
+    schedule: Schedule,
+    spans: Vec<Option<Span>>,
+) -> Lowered {
     let mut e = Emitter::new(kernel, target);
     let temps = e.temps_in_scratch();
     let (begin, end) =
@@ -118,7 +134,15 @@ fn write(kernel: &Kernel, name: &str, target: &Target, schedule: Schedule) -> Lo
     let fault = e.can_fail.then(|| "%fault.code".to_string());
     let (body, dims) = e.finish();
     let function = Function { name: name.to_string(), buffers, n_dims: dims.len(), body, fault };
-    Lowered { function, dims, tiles, scratch, serial: kernel.serial, group: None }
+    Lowered {
+        function,
+        dims,
+        tiles,
+        scratch,
+        serial: kernel.serial,
+        spans,
+        group: None,
+    }
 }
 
 /// What one tile is: a point of some axes, or a stretch of one.
@@ -159,6 +183,13 @@ impl Split {
         match self {
             Split::Points(axes) => Dim::product(axes.iter().map(|a| kernel.extent(*a).clone())),
             Split::Stretch(axis, n) => kernel.extent(*axis).ceil_div(&Dim::from(*n)),
+        }
+    }
+
+    fn tiling(&self) -> Tiling {
+        match self {
+            Split::Points(axes) => Tiling { axes: axes.clone(), stretch: 1, inner: Dim::from(1) },
+            Split::Stretch(axis, n) => Tiling { axes: vec![*axis], stretch: *n, inner: Dim::from(1) },
         }
     }
 

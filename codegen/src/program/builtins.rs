@@ -73,6 +73,7 @@ impl Walk<'_, '_> {
             tiles: self.exprs.dim(&lowered.tiles),
             scratch: self.exprs.dim(&lowered.scratch),
             work: None,
+            spans: vec![],
         });
         self.push(scope.block, step, [id]);
         id

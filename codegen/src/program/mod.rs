@@ -7,6 +7,7 @@ mod exprs;
 mod kernels;
 mod prepack;
 mod section;
+mod tasks;
 #[cfg(test)]
 pub(crate) mod tests;
 mod values;

@@ -5,6 +5,7 @@ use super::exprs::Exprs;
 use super::kernels::Kernels;
 use super::values::{Home, Values};
 use super::weights::Weights;
+use crate::lower::Span;
 use indexmap::{IndexMap, IndexSet};
 use tcc_ir::diag::{Code, Diagnostic, Diagnostics};
 use tcc_ir::graph::{Graph, Node, SymbolSource, ValueId};
@@ -274,8 +275,14 @@ impl Walk<'_, '_> {
             work: Some(rt::Work { flops: self.exprs.dim(&flops), bytes: self.exprs.dim(&bytes) }),
             inputs: inputs.clone(),
             outputs: outputs.clone(),
+            spans: lowered.spans.iter().map(|span| span.as_ref().map(|span| self.span(span))).collect(),
         });
         self.push(scope.block, step, inputs.into_iter().chain(outputs));
+    }
+
+    fn span(&mut self, span: &Span) -> rt::Span {
+        let Span { tiles, step, len } = span;
+        rt::Span { tiles: self.exprs.dim(tiles), step: self.exprs.dim(step), len: self.exprs.dim(len) }
     }
 }
 

@@ -43,6 +43,7 @@ impl Context {
                 return Err(Error::Check { message: format!("{} ({a} and {b})", check.message) });
             }
         }
+        self.workspace.tasks.forget();
         self.plan_arena(manifest, symbols.iter().map(|&(_, size)| size).collect())?;
         self.workspace.reserve(&package, &mut self.memory.exprs)
     }

@@ -177,6 +177,7 @@ impl Context {
         if self.places_changed {
             self.memory.reserve_copies(self.package.manifest())?;
             self.memory.resolve_all(&self.package);
+            self.workspace.tasks.locate(&self.package, &mut self.memory);
             self.places_changed = false;
         }
         Ok(())

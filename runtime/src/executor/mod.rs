@@ -6,6 +6,7 @@ pub(crate) mod device;
 mod kernel;
 #[cfg(not(feature = "vulkan"))]
 mod no_vulkan;
+mod tasks;
 mod transfer;
 #[cfg(feature = "vulkan")]
 mod vulkan;
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::expr::holds;
 use crate::load::Package;
 use crate::memory::Memory;
-use crate::package::{BlockId, DType, Manifest, Step, ValueId};
+use crate::package::{Block, BlockId, DType, Manifest, Step, ValueId};
 use crate::pool::Pool;
 use crate::profile::Profile;
 
@@ -55,13 +56,27 @@ impl<'a> Executor<'a> {
     }
 
     fn block(&mut self, block: BlockId) -> Result<()> {
-        let steps = &self.manifest().blocks[block.index()].steps;
-        for (at, step) in steps.iter().enumerate() {
+        let Block { steps, task_graphs } = &self.manifest().blocks[block.index()];
+        // What is measured is each step by itself.
+        let as_steps = self.session.is_some() || self.profile.is_some();
+        let mut graphs = task_graphs.iter().enumerate().filter(|_| !as_steps);
+        let mut graph = graphs.next();
+        let mut at = 0;
+        while let Some(step) = steps.get(at) {
+            if let Some((number, tasks)) = graph.filter(|(_, tasks)| tasks.first as usize == at) {
+                graph = graphs.next();
+                if self.workspace.tasks.is_scheduled(block.index(), number) {
+                    self.task_graph(block.index(), number)?;
+                    at += tasks.steps as usize;
+                    continue;
+                }
+            }
             let start = self.profile.is_some().then(Instant::now);
             self.step(block, at, step)?;
             if let Some(start) = start {
                 self.record(block, at, step, start);
             }
+            at += 1;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use crate::memory::{Growable, Place};
 use crate::package::{Manifest, Step, SymbolId, ValueId};
 
 use super::call::{Pending, RawInput};
+use super::tasks::Tasks;
 use super::transfer::Source;
 
 /// Most list entries taken ahead: more are allocated at the first run, which no ordinary model needs.
@@ -25,6 +26,7 @@ pub(crate) struct Workspace {
     pub scratch: Vec<Buffer>,
     /// What each thread's last kernel call returned, when not 0.
     pub faults: Vec<AtomicI32>,
+    pub tasks: Tasks,
     /// A built-in routine's arguments, and the shapes of all of them.
     pub inputs: Vec<RawInput>,
     pub shapes: Vec<i64>,
@@ -63,6 +65,7 @@ impl Workspace {
             })),
             scratch: (0..threads).map(|_| Buffer::new()).collect(),
             faults: (0..threads).map(|_| AtomicI32::new(0)).collect(),
+            tasks: Tasks::new(threads),
             inputs: Vec::with_capacity(arguments),
             shapes: Vec::with_capacity(arguments.saturating_mul(rank).min(MAX_RESERVED)),
             outputs: Vec::with_capacity(arguments),
@@ -83,9 +86,8 @@ impl Workspace {
                     // What isn't known yet is taken at the step.
                     Step::Kernel(step) => {
                         let bytes = exprs.get(step.scratch).unwrap_or(0).max(0) as u64;
-                        let threads =
-                            if manifest.kernels[step.kernel.index()].serial { 1 } else { usize::MAX };
-                        self.reserve_scratch(bytes, threads)?;
+                        // A task graph may give any kernel to any thread.
+                        self.reserve_scratch(bytes, usize::MAX)?;
                     }
                     Step::Builtin(step) => {
                         let mut count = |id: &Option<ValueId>| {

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 
 pub const MAGIC: [u8; 8] = *b"TCCPKG\0\0";
 /// Version of the file format. A reader takes exactly its own.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 /// Version of the kernel calling convention and of the built-in routines' attributes.
 pub const ABI_VERSION: u32 = 1;
 /// Code and weights start at multiples of this, the largest page size among the targets (aarch64 may use 64 KiB

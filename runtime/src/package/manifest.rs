@@ -191,6 +191,17 @@ pub struct Region {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     pub steps: Vec<Step>,
+    /// In order, without overlap.
+    pub task_graphs: Vec<TaskGraph>,
+}
+
+/// Kernel steps that threads run as one parallel region: each step's share waits for the shares that made what it
+/// reads, and not for whole steps. All sizes of the steps are known when shapes are bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskGraph {
+    /// Position of the first step in its block.
+    pub first: u32,
+    pub steps: u32,
 }
 
 /// One thing to do. `sets` lists the late symbols that a step defines: a dim of the written value that is a bare
@@ -240,6 +251,17 @@ pub struct KernelStep {
     pub scratch: ExprId,
     /// How much work one call of the step is: for the profile, and to keep tiny steps on one thread.
     pub work: Option<Work>,
+    /// What a tile touches of each operand, inputs then outputs; all of it where that isn't known. Or nothing at all.
+    pub spans: Vec<Option<Span>>,
+}
+
+/// The bytes of an operand that a tile touches lie in `[t, t + len)` for `t = tile / tiles * step`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// Neighbouring tiles that share one span.
+    pub tiles: ExprId,
+    pub step: ExprId,
+    pub len: ExprId,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! The package format: one file with header, manifest, code sections and weights.
 
+mod bind_time;
 mod dtype;
 mod header;
 mod manifest;
@@ -9,6 +10,7 @@ mod steps;
 mod validate;
 mod write;
 
+pub use bind_time::BindTime;
 pub use dtype::DType;
 pub use header::{ABI_VERSION, FORMAT_VERSION, Header, MAGIC, PAGE, Part};
 pub use manifest::*;

@@ -32,11 +32,32 @@ pub(super) fn check_blocks(facts: &Facts) -> Result<()> {
                 todo.push(child.index());
             }
         }
+        check_task_graphs(facts, at)?;
     }
     match depth.iter().position(|d| d.is_none()) {
         Some(unused) => Err(Error::invalid(format!("block {unused}"), "no step uses it")),
         None => Ok(()),
     }
+}
+
+fn check_task_graphs(facts: &Facts, at: usize) -> Result<()> {
+    let block = &facts.manifest.blocks[at];
+    let mut end = 0;
+    for graph in &block.task_graphs {
+        let place = || format!("block {at}, task graph at step {}", graph.first);
+        let fail = |cause: &str| Err(Error::invalid(place(), cause));
+        if graph.first < end {
+            return fail("it overlaps the one before");
+        }
+        end = graph.first.saturating_add(graph.steps);
+        let Some(steps) = block.steps.get(graph.first as usize..end as usize) else {
+            return fail("it has more steps than the block");
+        };
+        if !steps.iter().all(|step| facts.bind_time.schedules(step)) {
+            return fail("one of its steps isn't a kernel, or isn't known when shapes are bound");
+        }
+    }
+    Ok(())
 }
 
 fn bodies(step: &Step) -> impl Iterator<Item = BlockId> {
@@ -63,6 +84,12 @@ fn check_step(facts: &Facts, step: &Step, place: &dyn Fn() -> String) -> Result<
             let work = step.work.iter().flat_map(|work| [work.flops, work.bytes]);
             for expr in step.dims.iter().copied().chain([step.tiles]).chain(work) {
                 facts.expr(expr, place)?;
+            }
+            if !step.spans.is_empty() && step.spans.len() != step.inputs.len() + step.outputs.len() {
+                return at.fail("it says for some operands only what a tile touches".into());
+            }
+            for span in step.spans.iter().flatten() {
+                [span.tiles, span.step, span.len].into_iter().try_for_each(|expr| facts.expr(expr, place))?;
             }
             facts.bound_expr(step.scratch, place)
         }

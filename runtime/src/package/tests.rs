@@ -44,7 +44,9 @@ pub(crate) fn sample() -> Manifest {
                 tiles: e(3),
                 scratch: e(2),
                 work: None,
+                spans: vec![],
             })],
+            task_graphs: vec![TaskGraph { first: 0, steps: 1 }],
         }],
         kernels: vec![Kernel { name: "add".into(), source: "Add \"y\"".into(), serial: false }],
         sections: vec![Code {
@@ -156,7 +158,7 @@ fn another_version_is_named() {
 
 #[test]
 fn contradictions_are_found_and_placed() {
-    let cases: [(&str, &str, fn(&mut Manifest)); 19] = [
+    let cases: [(&str, &str, fn(&mut Manifest)); 23] = [
         ("expression 3", "expression 3", |m| m.exprs[3] = Expr::Add(ExprId(3), ExprId(0))),
         ("symbol \"N\"", "axis 1", |m| m.symbols[0].source = SymbolSource::InputDim { input: 0, axis: 1 }),
         ("value 1 \"w\"", "64", |m| m.values[1].storage = Storage::Weight { offset: 65 }),
@@ -175,6 +177,17 @@ fn contradictions_are_found_and_placed() {
             m.values[0].dtype = DType::Bool;
             let (then_block, else_block) = (BlockId(0), BlockId(0));
             m.blocks[0].steps.push(Step::If { cond: ValueId(0), then_block, else_block });
+        }),
+        ("block 0, task graph at step 0", "more steps", |m| m.blocks[0].task_graphs[0].steps = 2),
+        ("block 0, task graph at step 0", "overlaps", |m| {
+            m.blocks[0].task_graphs.push(TaskGraph { first: 0, steps: 1 })
+        }),
+        ("block 0, task graph at step 0", "isn't a kernel", |m| {
+            m.blocks[0].steps[0] = Step::Copy { from: ValueId(0), to: ValueId(2), sets: vec![] }
+        }),
+        ("block 0, step 0", "some operands only", |m| match &mut m.blocks[0].steps[0] {
+            Step::Kernel(step) => step.spans.push(None),
+            _ => unreachable!("the sample has one kernel step"),
         }),
         ("block 1", "no step", |m| m.blocks.push(Block::default())),
         ("section 0", "outside", |m| m.sections[0].entries[0] = 16),

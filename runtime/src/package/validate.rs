@@ -1,10 +1,11 @@
 //! Checks every reference and every bound in a manifest, so that nothing later has to doubt it.
 
+use super::bind_time::BindTime;
 use super::manifest::*;
 use super::sections::check_sections;
 use super::steps::check_blocks;
 use crate::error::{Error, Result};
-use crate::expr::{Exprs, children, late_exprs};
+use crate::expr::{Exprs, children};
 use crate::layout::{byte_size, element_count};
 
 /// Checks a manifest against itself and against the sizes of the code and weights parts.
@@ -15,8 +16,8 @@ pub fn validate(manifest: &Manifest, code_len: u64, weights_len: u64) -> Result<
             return Err(Error::invalid("slots", format!("there are more {what} slots than values")));
         }
     }
-    let late = late_exprs(manifest);
-    let facts = Facts { manifest, late, roots: check_values_refs(manifest)? };
+    let roots = check_values_refs(manifest)?;
+    let facts = Facts { manifest, bind_time: BindTime::new(manifest), roots };
     check_symbols(manifest)?;
     check_io(manifest)?;
     check_checks(&facts)?;
@@ -31,8 +32,7 @@ pub fn validate(manifest: &Manifest, code_len: u64, weights_len: u64) -> Result<
 /// The manifest and what was found out about it.
 pub(super) struct Facts<'a> {
     pub manifest: &'a Manifest,
-    /// Per expression: depends on a symbol that a step sets.
-    pub late: Vec<bool>,
+    pub bind_time: BindTime<'a>,
     /// Per value: the value at the end of its chain of aliases.
     pub roots: Vec<ValueId>,
 }
@@ -45,7 +45,7 @@ impl Facts<'_> {
     /// An expression over input dims alone.
     pub fn bound_expr(&self, expr: ExprId, place: impl Fn() -> String) -> Result<()> {
         self.expr(expr, &place)?;
-        if self.late[expr.index()] {
+        if !self.bind_time.knows(expr) {
             return Err(Error::invalid(place(), "it needs sizes that are known only during the run"));
         }
         Ok(())

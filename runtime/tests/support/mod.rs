@@ -153,6 +153,7 @@ impl Builder {
             tiles: dims[0],
             scratch,
             work: None,
+            spans: vec![],
         };
         self.push(block, Step::Kernel(step));
     }

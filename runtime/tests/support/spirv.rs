@@ -181,6 +181,7 @@ impl GpuBuilder {
             tiles,
             scratch,
             work: None,
+            spans: vec![],
         };
         self.b.push(0, Step::Kernel(step));
     }

@@ -20,6 +20,7 @@ mod tests;
 use super::access::{depends, product};
 use super::emitter::{Emitter, aligned};
 use super::product::Product;
+use super::span::Tiling;
 use super::writer::{Ty, Val};
 use crate::machine::Machine;
 use crate::target::Target;
@@ -172,6 +173,17 @@ impl Contract {
     /// How many tiles: batch times groups of panels times chunks of rows.
     pub fn tiles(&self, kernel: &Kernel) -> Dim {
         product(kernel, &self.batch) * self.groups(kernel) * self.chunks(kernel)
+    }
+
+    /// Batches are outermost, chunks of rows innermost.
+    pub fn tiling(&self, kernel: &Kernel) -> Tiling {
+        let groups = self.groups(kernel);
+        match (&self.m[..], self.row_chunk) {
+            ([m], Some(chunk)) if self.batch.is_empty() && groups.is_const(1) => {
+                Tiling { axes: vec![*m], stretch: chunk, inner: groups }
+            }
+            _ => Tiling { axes: self.batch.clone(), stretch: 1, inner: groups * self.chunks(kernel) },
+        }
     }
 
     fn groups(&self, kernel: &Kernel) -> Dim {
