@@ -5,9 +5,10 @@ mod nests;
 mod scalars;
 mod targets;
 
-use super::lower;
+use super::{Span, lower};
 use crate::mlir::Session;
 use crate::{Emit, OptLevel, Options, Target, compile_in};
+use std::ops::Range;
 use tcc_ir::kernel::{Acc, AccOp, AxisId, BufferKind, Builder, Kernel, interpret};
 use tcc_ir::ops::{BinaryKind, UnaryKind};
 use tcc_ir::{DType, Dim, EvalCx, Symbol, Tensor, TensorType};
@@ -85,12 +86,7 @@ pub fn run_on(
             (b.ty.dtype, shape, vec![0xab; bytes + 64])
         })
         .collect();
-    let mut copies: Vec<Vec<u8>> = inputs.iter().map(|t| [t.bytes(), &[0; 64]].concat()).collect();
-    let pointers: Vec<*mut u8> = copies
-        .iter_mut()
-        .map(|c| c.as_mut_ptr())
-        .chain(outputs.iter_mut().map(|o| o.2.as_mut_ptr()))
-        .collect();
+    let copies: Vec<Vec<u8>> = inputs.iter().map(|t| [t.bytes(), &[0; 64]].concat()).collect();
     let dims: Vec<i64> = lowered.dims.iter().map(eval).collect();
     let mut scratch = vec![0u8; eval(&lowered.scratch) as usize + 64];
     let align = scratch.as_ptr().align_offset(64);
@@ -100,11 +96,34 @@ pub fn run_on(
     let calls: Vec<(i64, i64)> =
         if lowered.serial { vec![(0, tiles)] } else { (0..tiles).map(|t| (t, t + 1)).collect() };
     for (begin, end) in calls {
+        // What a tile is said not to touch holds nonsense, and stays as it is.
+        let touched = |operand: usize, bytes: &[u8]| -> Range<usize> {
+            let span = lowered.spans.get(operand).and_then(|span| span.as_ref());
+            let Some(Span { tiles, step, len }) = span else { return 0..bytes.len() };
+            let at = |tile: i64| tile / eval(tiles) * eval(step);
+            let end = (at(end - 1) + eval(len)) as usize;
+            (at(begin) as usize).min(bytes.len())..end.min(bytes.len())
+        };
+        let mut seen: Vec<Vec<u8>> = Vec::new();
+        for (operand, bytes) in copies.iter().enumerate() {
+            let mut poisoned = vec![0xff; bytes.len()];
+            let part = touched(operand, bytes);
+            poisoned[part.clone()].copy_from_slice(&bytes[part]);
+            seen.push(poisoned);
+        }
+        let before: Vec<Vec<u8>> = outputs.iter().map(|output| output.2.clone()).collect();
+        let ins = seen.iter_mut().map(|bytes| bytes.as_mut_ptr());
+        let pointers: Vec<*mut u8> = ins.chain(outputs.iter_mut().map(|o| o.2.as_mut_ptr())).collect();
         // SAFETY: as above.
         let fault =
             unsafe { entry(pointers.as_ptr(), dims.as_ptr(), begin, end, scratch.as_mut_ptr().add(align)) };
         if fault != 0 {
             return Err(fault);
+        }
+        for (at, (before, (.., after))) in before.iter().zip(&outputs).enumerate() {
+            let part = touched(copies.len() + at, after);
+            assert_eq!(before[..part.start], after[..part.start], "tile {begin} wrote before its span");
+            assert_eq!(before[part.end..], after[part.end..], "tile {begin} wrote behind its span");
         }
     }
     Ok(outputs
