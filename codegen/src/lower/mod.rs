@@ -134,15 +134,7 @@ fn write(
     let fault = e.can_fail.then(|| "%fault.code".to_string());
     let (body, dims) = e.finish();
     let function = Function { name: name.to_string(), buffers, n_dims: dims.len(), body, fault };
-    Lowered {
-        function,
-        dims,
-        tiles,
-        scratch,
-        serial: kernel.serial,
-        spans,
-        group: None,
-    }
+    Lowered { function, dims, tiles, scratch, serial: kernel.serial, spans, group: None }
 }
 
 /// What one tile is: a point of some axes, or a stretch of one.
@@ -175,7 +167,7 @@ impl Split {
             let least = if nest::wants_block(kernel, stage, Some(stage.axes[0])) { nest::BLOCK } else { 1 };
             return Split::Stretch(stage.axes[0], (TILE / per_element).clamp(least, TILE));
         }
-        let n = (0..stage.axes.len()).rev().find(|n| work(&stage.axes[*n..]) >= TILE / 4).unwrap_or(0);
+        let n = (0..stage.axes.len()).rev().find(|n| work(&stage.axes[*n..]) >= TILE / 8).unwrap_or(0);
         Split::Points(stage.axes[..n].to_vec())
     }
 

@@ -38,6 +38,8 @@ const K_WHOLE: i64 = 512;
 const PACKED_BYTES: i64 = 128 << 10;
 /// Panels in a tile at most.
 const MAX_PANELS: i64 = 16;
+/// Panels of a tile at least, where there are so many: a block of rows is read from nearby for the later ones.
+const LEAST_PANELS: i64 = 2;
 /// Tiles a core below which rows are split too, so that threads have work.
 const FEW_TILES: i64 = 2;
 
@@ -86,7 +88,9 @@ impl Contract {
     pub fn of(kernel: &Kernel, target: &Target) -> Option<Contract> {
         let [stage] = kernel.stages.as_slice() else { return None };
         let c = Contract::of_stage(kernel, stage, target).filter(|_| kernel.outer.is_empty())?;
-        Some(Contract { row_chunk: c.share_of_rows(kernel, &Machine::of(target)), ..c })
+        let machine = Machine::of(target);
+        let c = Contract { panels: c.share_of_panels(kernel, &machine), ..c };
+        Some(Contract { row_chunk: c.share_of_rows(kernel, &machine), ..c })
     }
 
     /// One stage of a kernel as one of this class, at a point of the kernel's outer axes.
@@ -142,17 +146,30 @@ impl Contract {
         })
     }
 
+    /// Panels of a tile: fewer where there would be too few tiles for the cores. Rows are read more often then, but
+    /// nothing is packed twice.
+    fn share_of_panels(&self, kernel: &Kernel, machine: &Machine) -> i64 {
+        let Some(columns) = product(kernel, &self.n).as_const() else { return self.panels };
+        let all = (columns + self.nr() - 1) / self.nr();
+        let shares = (i64::from(machine.cores) / self.batches(kernel)).max(1);
+        (all / shares).clamp(LEAST_PANELS.min(self.panels), self.panels)
+    }
+
     /// How many rows a tile has at most, where there would be too few tiles of all rows.
     fn share_of_rows(&self, kernel: &Kernel, machine: &Machine) -> Option<i64> {
-        let n_tiles = product(kernel, &self.batch) * self.groups(kernel);
+        let tiles = self.batches(kernel).saturating_mul(self.groups(kernel).as_const()?);
+        let rows = product(kernel, &self.m).as_const()?;
         let wanted = FEW_TILES * i64::from(machine.cores);
-        match (n_tiles.as_const(), product(kernel, &self.m).as_const()) {
-            (Some(tiles @ 1..), Some(rows)) if tiles < wanted && rows > 4 * self.mr => {
-                let chunks = wanted.div_euclid(tiles).min(rows / (2 * self.mr)).max(1);
-                (chunks > 1).then(|| (rows / chunks / self.mr + 1) * self.mr)
-            }
-            _ => None,
+        if tiles == 0 || tiles >= wanted || rows <= 4 * self.mr {
+            return None;
         }
+        let chunks = wanted.div_euclid(tiles).min(rows / (2 * self.mr)).max(1);
+        (chunks > 1).then(|| (rows / chunks / self.mr + 1) * self.mr)
+    }
+
+    /// How many batches there are; at least that many, where that isn't known.
+    fn batches(&self, kernel: &Kernel) -> i64 {
+        product(kernel, &self.batch).bounds().0.unwrap_or(1).max(1)
     }
 
     /// Rows and columns of the register block for elements of `dtype`.
