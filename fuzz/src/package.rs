@@ -1,7 +1,7 @@
 //! Mutations of packages: the manifest is changed, and the file sealed with right hashes again.
 
 use fastrand::Rng;
-use tcc_runtime::package::{Expr, ExprId, Header, Manifest, PAGE, Part, Storage, SymbolId, ValueId};
+use tcc_runtime::package::{Expr, ExprId, Header, Manifest, PAGE, Part, Storage, SymbolId, TaskGraph, ValueId};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{numbers, pick_mut, shuffle};
@@ -51,7 +51,7 @@ fn change(manifest: &mut Manifest, rng: &mut Rng) {
     let n_exprs = manifest.exprs.len() as u32 + 1;
     let value = |rng: &mut Rng| ValueId(rng.u32(..n_values));
     let expr = |rng: &mut Rng| ExprId(rng.u32(..n_exprs));
-    match rng.u8(0..14) {
+    match rng.u8(0..15) {
         0 => shuffle(rng, &mut manifest.symbols),
         1 => shuffle(rng, &mut manifest.exprs),
         2 => shuffle(rng, &mut manifest.values),
@@ -76,6 +76,14 @@ fn change(manifest: &mut Manifest, rng: &mut Rng) {
         11 => {
             if let Some(block) = pick_mut(rng, &mut manifest.blocks) {
                 shuffle(rng, &mut block.steps);
+            }
+        }
+        14 => {
+            if let Some(block) = pick_mut(rng, &mut manifest.blocks) {
+                let first = numbers::int(rng, 0) as u32;
+                let steps = numbers::int(rng, block.steps.len() as i64) as u32;
+                block.task_graphs.push(TaskGraph { first, steps });
+                shuffle(rng, &mut block.task_graphs);
             }
         }
         12 => {

@@ -33,7 +33,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Kernels with scratch, an arena value, a branch, a loop over static shapes, and a built-in of a known size.
+/// Kernels with scratch, an arena value, a branch, a task graph in a loop over static shapes, and a built-in of a known size.
 fn model() -> Builder {
     let mut b = Builder::new();
     let (x, dims) = b.input("x", Form::Tensor, DType::F32, 1);
@@ -42,7 +42,7 @@ fn model() -> Builder {
     let yes = b.weight("yes", DType::Bool, &[], &[1]);
     let two = b.numbers(&[2]);
     let state = b.arena("state", DType::F32, &dims, 0, 10);
-    let next = b.arena("next", DType::F32, &dims, 0, 10);
+    let [twice, next] = ["twice", "next"].map(|name| b.arena(name, DType::F32, &dims, 0, 10));
     let best = b.output("best", Form::Tensor, DType::F32, &two);
     let at = b.output("at", Form::Tensor, DType::I64, &two);
     let (double, add) = (b.kernel("double", kernels::double), b.kernel("add", kernels::add));
@@ -62,11 +62,16 @@ fn model() -> Builder {
     );
     b.push(0, Step::If { cond: yes, then_block, else_block });
     b.builtin(0, &builtin::TopK { axis: 0, largest: true }, &[state, k], &[best, at], &[]);
-    b.call(body.0, double, &[state], &[next], &dims);
+    b.call(body.0, double, &[state], &[twice], &dims);
+    b.call(body.0, double, &[twice], &[next], &dims);
+    b.manifest.blocks[1].task_graphs.push(TaskGraph { first: 0, steps: 2 });
     b.call(then_block.0, add, &[state, x], &[state], &dims);
-    let four = b.number(4);
-    if let Step::Kernel(step) = &mut b.manifest.blocks[1].steps[0] {
-        step.scratch = four;
+    let (four, large) = (b.number(4), b.number(1 << 20));
+    for step in &mut b.manifest.blocks[1].steps {
+        if let Step::Kernel(step) = step {
+            step.scratch = four;
+            step.work = Some(Work { flops: large, bytes: large });
+        }
     }
     b
 }
@@ -88,8 +93,8 @@ fn main() {
             context.run().unwrap();
         }
         assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0, "with {threads} threads");
-        // 2 * 2 * 2 * x + x of the two highest.
-        assert_eq!(f32s(context.output(0).unwrap().bytes), [9.0 * 4999.0, 9.0 * 4998.0]);
+        // 4 * 4 * 4 * x + x of the two highest.
+        assert_eq!(f32s(context.output(0).unwrap().bytes), [65.0 * 4999.0, 65.0 * 4998.0]);
     }
     println!("test a_run_after_binding_allocates_nothing ... ok");
 }

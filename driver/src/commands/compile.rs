@@ -82,6 +82,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn stats(compiled: &Compiled, start: Instant) {
     let Compiled { program, counts, target, .. } = compiled;
     let steps: usize = program.manifest.blocks.iter().map(|block| block.steps.len()).sum();
+    // A thread waits for all others at the end of each.
+    let blocks = || program.manifest.blocks.iter();
+    let graphs: usize = blocks().map(|block| block.task_graphs.len()).sum();
+    let joined: usize = blocks().flat_map(|block| &block.task_graphs).map(|graph| graph.steps as usize).sum();
+    let launched = blocks()
+        .flat_map(|block| &block.steps)
+        .filter(|step| matches!(step, tcc_runtime::package::Step::Kernel(_)));
+    let regions = launched.count() - joined + graphs;
     let bound = arena::lower_bound(&program.manifest, &[]);
     let rows = [
         ("target", format!("{} ({})", target.name, target.cpu)),
@@ -90,6 +98,8 @@ fn stats(compiled: &Compiled, start: Instant) {
         ("kernels compiled", program.manifest.kernels.len().to_string()),
         ("other operators", counts.others.to_string()),
         ("steps of a run", steps.to_string()),
+        ("task graphs", graphs.to_string()),
+        ("parallel regions", regions.to_string()),
         ("code bytes", program.code.len().to_string()),
         ("weights bytes", program.weights.n_bytes().to_string()),
         ("planned arena bytes", program.manifest.arena_bytes.to_string()),

@@ -22,7 +22,7 @@ pub struct PassArgs {
     #[arg(long)]
     time_passes: bool,
     /// How far to fuse kernels
-    #[arg(long, value_name = "LEVEL", default_value = "vertical", value_parser = fusion)]
+    #[arg(long, value_name = "LEVEL", default_value = "megakernel", value_parser = fusion)]
     fusion: FusionLevel,
     /// What rewriting may do to numbers: nothing, round in another order, use other formulas
     #[arg(long, value_name = "CLASS", default_value = "reassociate", value_parser = numerics)]

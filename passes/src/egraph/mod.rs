@@ -52,11 +52,11 @@ pub enum FusionLevel {
     /// A kernel an operator.
     None,
     /// Producers and consumers.
-    #[default]
     Vertical,
     /// Also matrix products and what follows row by row, and products that share an operand.
     Horizontal,
     /// Also kernels that run one after another as tasks of one parallel region, each waiting for what it reads only.
+    #[default]
     Megakernel,
 }
 

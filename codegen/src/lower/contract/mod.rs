@@ -40,6 +40,9 @@ const PACKED_BYTES: i64 = 128 << 10;
 const MAX_PANELS: i64 = 16;
 /// Panels of a tile at least, where there are so many: a block of rows is read from nearby for the later ones.
 const LEAST_PANELS: i64 = 2;
+/// Register blocks of rows in a tile, where rows are shared out and their number isn't known: packing the columns once
+/// more costs little beside so many.
+const ROW_BLOCKS: i64 = 16;
 /// Tiles a core below which rows are split too, so that threads have work.
 const FEW_TILES: i64 = 2;
 
@@ -158,9 +161,12 @@ impl Contract {
     /// How many rows a tile has at most, where there would be too few tiles of all rows.
     fn share_of_rows(&self, kernel: &Kernel, machine: &Machine) -> Option<i64> {
         let tiles = self.batches(kernel).saturating_mul(self.groups(kernel).as_const()?);
-        let rows = product(kernel, &self.m).as_const()?;
         let wanted = FEW_TILES * i64::from(machine.cores);
-        if tiles == 0 || tiles >= wanted || rows <= 4 * self.mr {
+        if tiles == 0 || tiles >= wanted {
+            return None;
+        }
+        let Some(rows) = product(kernel, &self.m).as_const() else { return Some(ROW_BLOCKS * self.mr) };
+        if rows <= 4 * self.mr {
             return None;
         }
         let chunks = wanted.div_euclid(tiles).min(rows / (2 * self.mr)).max(1);
