@@ -9,6 +9,7 @@ mod elementwise;
 mod indexing;
 mod movement;
 mod reduce;
+mod top_k;
 mod window;
 
 pub mod compose;
@@ -94,6 +95,7 @@ pub fn describe_op<'a>(
         Op::Reduce(op) => Some(reduce::reduce(&io, op)),
         Op::ArgReduce(op) => Some(reduce::arg_reduce(&io, op)),
         Op::Cumulative(op) => Some(reduce::cumulative(&io, op)),
+        Op::TopK(op) => top_k::top_k(&io, op),
         Op::Contract(op) => Some(reduce::contract(&io, op)),
         Op::Conv(op) => Some(conv::conv(&io, op)),
         Op::ConvTranspose(op) => Some(conv::conv_transpose(&io, op)),

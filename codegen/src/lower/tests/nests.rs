@@ -262,3 +262,31 @@ fn the_extremes_of_rows_with_nan_and_infinities_agree() {
         }
     }
 }
+
+#[test]
+fn places_that_elements_count_themselves_agree() {
+    use tcc_ir::ops::TopK;
+    use tcc_ir::{Graph, Loc, Type};
+    let special = [f64::NAN, 1.0, 0.0, -0.0, f64::INFINITY, 1.0, f64::NEG_INFINITY, f64::NAN, -2.5];
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I8, DType::U8, DType::I64] {
+        for (shape, axis, k) in
+            [([4, 9], 1, 3), ([9, 4], 0, 9), ([5, 1], 1, 1), ([0, 9], 1, 2), ([3, 9], 1, 0)]
+        {
+            for largest in [true, false] {
+                let n: usize = shape.iter().product();
+                let x = if dtype.is_float() {
+                    Tensor::from_floats(dtype, shape.to_vec(), (0..n).map(|i| special[i * 5 % 9]))
+                } else {
+                    Tensor::from_ints(dtype, shape.to_vec(), (0..n).map(|i| (i * 5 % 7) as i128))
+                };
+                let mut graph = Graph::new("g");
+                let input = graph.add_input("x", Type::tensor(dtype, shape));
+                let op = TopK { axis, k: Dim::from(k), largest, sorted: true };
+                graph.add(op, &[input], &Loc::default()).expect("types fit");
+                let (_, node) = graph.nodes().next().expect("one node");
+                let kernel = tcc_passes::kernels::describe(&graph, node).expect("a short axis");
+                agree(&kernel, &no_symbols, &[x], 0.0);
+            }
+        }
+    }
+}
