@@ -11,8 +11,11 @@ pub enum Home {
     Input(u32),
     Weight(u64),
     Strings(u32),
-    /// The memory of another value, from its first byte.
-    Alias(ValueId),
+    /// Memory of another value, from this byte on.
+    Alias {
+        of: ValueId,
+        offset: Dim,
+    },
     /// To be placed: arena, growable buffer, object, or an output's buffer.
     Free {
         output: Option<u32>,
@@ -54,8 +57,8 @@ impl Values {
 
     /// The value whose memory an alias is part of.
     pub fn root(&self, mut id: ValueId) -> ValueId {
-        while let Home::Alias(of) = self.get(id).home {
-            id = of;
+        while let Home::Alias { of, .. } = &self.get(id).home {
+            id = *of;
         }
         id
     }
@@ -99,7 +102,9 @@ impl Values {
                 Home::Input(n) => Some(Storage::Input(*n)),
                 Home::Weight(offset) => Some(Storage::Weight { offset: *offset }),
                 Home::Strings(n) => Some(Storage::Strings(*n)),
-                Home::Alias(of) => Some(Storage::Alias { of: *of, byte_offset: exprs.dim(&Dim::from(0)) }),
+                Home::Alias { of, offset } => {
+                    Some(Storage::Alias { of: *of, byte_offset: exprs.dim(offset) })
+                }
                 Home::Free { output: Some(n) } => Some(Storage::Output(*n)),
                 Home::Free { output: None } if object => {
                     placed.object_slots += 1;

@@ -10,7 +10,8 @@ use indexmap::{IndexMap, IndexSet};
 use tcc_ir::diag::{Code, Diagnostic, Diagnostics};
 use tcc_ir::graph::{Graph, Node, SymbolSource, ValueId};
 use tcc_ir::kernel::{BufferKind, Kernel, Scalar};
-use tcc_ir::{Cmp, DType, Dim, Op, Type};
+use tcc_ir::ops::Slice;
+use tcc_ir::{Cmp, DType, Dim, Op, TensorType, Type};
 use tcc_runtime::package::{self as rt, Block, BlockId, Form, Io, KernelStep, Manifest, Step, SymbolId};
 
 /// Blocks in the making and everything that they refer to.
@@ -240,16 +241,27 @@ impl Walk<'_, '_> {
                 scope.map.insert(node.outputs[0], id);
             }
             Op::Reshape(_) if is_plain(scope.graph.ty(node.inputs[0])) => {
-                let of = scope.map[&node.inputs[0]];
-                let name = scope.graph.value(node.outputs[0]).name.clone().unwrap_or_default();
-                let id = self.new_value(&name, scope.graph.ty(node.outputs[0]), Home::Alias(of));
-                scope.map.insert(node.outputs[0], id);
+                self.view(scope, node, Dim::from(0));
+            }
+            Op::Slice(op) => {
+                match scope.graph.ty(node.inputs[0]).as_tensor().and_then(|from| first(op, from)) {
+                    Some(offset) => self.view(scope, node, offset),
+                    None => self.builtin(scope, node),
+                }
             }
             Op::KernelOp(op) => self.kernel(scope, node, &op.kernel),
             Op::If(op) => self.if_node(scope, node, op),
             Op::Loop(op) => self.loop_node(scope, node, op),
             _ => self.builtin(scope, node),
         }
+    }
+
+    /// The result is memory of the operand, `offset` bytes from its first.
+    fn view(&mut self, scope: &mut Scope, node: &Node, offset: Dim) {
+        let of = scope.map[&node.inputs[0]];
+        let name = scope.graph.value(node.outputs[0]).name.clone().unwrap_or_default();
+        let id = self.new_value(&name, scope.graph.ty(node.outputs[0]), Home::Alias { of, offset });
+        scope.map.insert(node.outputs[0], id);
     }
 
     fn kernel(&mut self, scope: &mut Scope, node: &Node, kernel: &Kernel) {
@@ -284,6 +296,12 @@ impl Walk<'_, '_> {
         let Span { tiles, step, len } = span;
         rt::Span { tiles: self.exprs.dim(tiles), step: self.exprs.dim(step), len: self.exprs.dim(len) }
     }
+}
+
+/// The byte of a tensor of numbers that a slice begins at, if it is one stretch of memory.
+fn first(op: &Slice, from: &TensorType) -> Option<Dim> {
+    let place = tcc_passes::kernels::contiguous(op, from)?;
+    (from.dtype != DType::String).then(|| place * Dim::from(from.dtype.size()))
 }
 
 /// Form, element type and dims of a type.

@@ -42,6 +42,8 @@ pub struct Way {
     pub kernel: Option<Rc<Bound<Id>>>,
     /// Classes whose work is done inside.
     pub absorbed: Bits,
+    /// Nothing runs for it: a value that is there, or part of one.
+    pub view: bool,
 }
 
 /// The ways to compute each class, in the order of classes, best first.
@@ -66,9 +68,14 @@ pub struct Fusion<'a> {
 }
 
 impl Way {
+    /// Whether composition may begin with it. Of a view, a part may be worth to be computed instead of the whole.
+    fn may_compose(&self) -> bool {
+        self.kernel.is_some() && (!self.view || matches!(self.term.op(), Some(Op::Slice(_))))
+    }
+
     /// Whether something runs for it.
     pub fn is_kernel(&self) -> bool {
-        self.kernel.is_some()
+        !self.view
     }
 }
 
@@ -155,7 +162,7 @@ impl State<'_> {
     /// Kernels made of `seeds` and of those that make their operands.
     fn compose(&mut self, i: usize, seeds: &[Way]) -> Vec<(f64, Way)> {
         let mut frontier: Vec<(f64, Way)> =
-            seeds.iter().filter(|w| w.kernel.is_some()).map(|w| (self.estimate(w, i), w.clone())).collect();
+            seeds.iter().filter(|w| w.may_compose()).map(|w| (self.estimate(w, i), w.clone())).collect();
         frontier = self.best(i, frontier, BEAM);
         let mut best = frontier.first().map_or(f64::INFINITY, |(e, _)| *e);
         let (mut found, mut seen, mut idle) = (Vec::new(), IndexSet::new(), 0);
@@ -209,7 +216,7 @@ impl State<'_> {
         let cost = self.fusion.cost(&bound.kernel, &bound.inputs);
         reads.sort_unstable();
         reads.dedup();
-        Some(Way { term, reads, cost, kernel: Some(Rc::new(bound)), absorbed })
+        Some(Way { term, reads, cost, kernel: Some(Rc::new(bound)), absorbed, view: false })
     }
 
     /// The composition that there is, the cheaper one of two.

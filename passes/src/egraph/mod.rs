@@ -27,7 +27,7 @@ pub use rules::Numerics;
 pub use saturate::Stop;
 pub use stats::{RegionStats, Stats, Totals};
 
-use crate::kernels::describe;
+use crate::kernels::{describe, is_view};
 use crate::pass::{Changed, Context, Options, Pass, Regions};
 use cost::Cost;
 use extract::Solution;
@@ -148,6 +148,7 @@ fn totals_of(graph: &Graph, nodes: &[NodeId], machine: &Machine) -> Totals {
         let node = graph.node(*id);
         let kernel = match &node.op {
             Op::KernelOp(op) => Some(op.kernel.clone()),
+            _ if is_view(graph, node) => None,
             _ => describe(graph, node),
         };
         if let Some(kernel) = kernel {

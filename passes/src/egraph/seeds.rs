@@ -6,7 +6,7 @@ use super::cost::{self, Cost};
 use super::fusion::{Fusion, Way};
 use super::language::{Head, Id, Term};
 use crate::kernels::compose::Bound;
-use crate::kernels::describe_op;
+use crate::kernels::{describe_op, is_view_op, view_op};
 use std::rc::Rc;
 use tcc_ir::Op;
 use tcc_ir::kernel::Kernel;
@@ -105,18 +105,20 @@ impl Fusion<'_> {
     /// A term by itself.
     fn seed(&self, class: Id, term: &Term, reads: Vec<usize>) -> Option<Way> {
         let Head::Op { op, outs, .. } = term.head() else { return Some(free(term, reads)) };
-        let kernel = match op {
-            Op::Reshape(_) => return Some(free(term, reads)),
-            Op::KernelOp(op) => op.kernel.clone(),
-            op => {
-                let ins = term.operands.iter().map(|id| &self.egraph[*id].data.outs[0]);
-                describe_op(op, ins, outs)?
-            }
-        };
         let inputs: Vec<Id> = term.operands.iter().map(|id| self.egraph.find(*id)).collect();
+        let mut ins = term.operands.iter().map(|id| &self.egraph[*id].data.outs[0]);
+        let kernel = match op {
+            Op::KernelOp(op) => op.kernel.clone(),
+            Op::Reshape(_) | Op::Slice(_) if is_view_op(op, ins.clone().next()?) => {
+                let kernel = view_op(op, ins.next()?, &outs[0]);
+                let kernel = kernel.map(|kernel| Rc::new(Bound { kernel, inputs, outputs: vec![class] }));
+                return Some(Way { kernel, ..free(term, reads) });
+            }
+            op => describe_op(op, ins, outs)?,
+        };
         let cost = self.cost(&kernel, &inputs);
         let kernel = Some(Rc::new(Bound { kernel, inputs, outputs: vec![class] }));
-        Some(Way { term: term.clone(), reads, cost, kernel, absorbed: Bits::default() })
+        Some(Way { term: term.clone(), reads, cost, kernel, absorbed: Bits::default(), view: false })
     }
 }
 
@@ -124,5 +126,6 @@ impl Fusion<'_> {
 fn free(term: &Term, mut reads: Vec<usize>) -> Way {
     reads.sort_unstable();
     reads.dedup();
-    Way { term: term.clone(), reads, cost: Cost::default(), kernel: None, absorbed: Bits::default() }
+    let cost = Cost::default();
+    Way { term: term.clone(), reads, cost, kernel: None, absorbed: Bits::default(), view: true }
 }

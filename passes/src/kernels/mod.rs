@@ -14,12 +14,15 @@ mod window;
 
 pub mod compose;
 pub mod rows;
+mod view;
 
 use crate::pass::{Changed, Context, Pass, Regions};
 use tcc_ir::graph::{Graph, Node, NodeId};
 use tcc_ir::kernel::{BufferId, Builder, ExprId, Kernel};
 use tcc_ir::ops::KernelOp;
 use tcc_ir::{DType, Diagnostic, Dim, Op, TensorType, Type};
+
+pub use view::{contiguous, is_view, is_view_op, view_op};
 
 pub const PASS: Pass = Pass {
     name: "kernels",
@@ -30,8 +33,11 @@ pub const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph, _: &Context) -> Result<Changed, Diagnostic> {
-    let found: Vec<(NodeId, Kernel)> =
-        graph.nodes().filter_map(|(id, node)| Some((id, describe(graph, node)?))).collect();
+    let found: Vec<(NodeId, Kernel)> = graph
+        .nodes()
+        .filter(|(_, node)| !is_view(graph, node))
+        .filter_map(|(id, node)| Some((id, describe(graph, node)?)))
+        .collect();
     let changed = Changed::when(!found.is_empty());
     for (id, kernel) in found {
         let inputs = graph.node(id).inputs.clone();

@@ -17,7 +17,7 @@ mod pack;
 #[cfg(test)]
 mod tests;
 
-use super::access::{depends, product};
+use super::access::{Stride, depends, product, stride_of};
 use super::emitter::{Emitter, aligned};
 use super::product::Product;
 use super::span::Tiling;
@@ -306,7 +306,8 @@ fn uncast(kernel: &Kernel, mut id: ExprId) -> ExprId {
     id
 }
 
-/// The one load of `rows`, if it is unguarded and its last indices are exactly the axes `k`, in order and in full.
+/// The one load of `rows`, if it is unguarded and contiguous along `k`: its last indices are exactly these axes, in order
+/// and in full, or its last index moves in step with the only one.
 fn flat_load(kernel: &Kernel, rows: ExprId, k: &[AxisId]) -> Option<ExprId> {
     let id = uncast(kernel, rows);
     let Scalar::Load { buffer, index, guard: None } = kernel.expr(id) else { return None };
@@ -316,7 +317,8 @@ fn flat_load(kernel: &Kernel, rows: ExprId, k: &[AxisId]) -> Option<ExprId> {
         *kernel.expr(index[lead + i]) == Scalar::Axis(*a) && shape[lead + i] == *kernel.extent(*a)
     });
     let elsewhere = index[..lead].iter().any(|e| k.iter().any(|a| depends(kernel, *e, *a)));
-    (along && !elsewhere).then_some(id)
+    let in_step = k.len() == 1 && stride_of(kernel, kernel.expr(id), k[0]) == Stride::One;
+    ((along && !elsewhere) || in_step).then_some(id)
 }
 
 /// One tile being written.
