@@ -1,11 +1,13 @@
 //! Choosing one way for each class that is needed. Shared values are paid once.
 
 use super::analysis::EGraph;
+use super::bits::Bits;
 use super::fusion::{Way, Ways};
 use super::language::Id;
 use super::order::Order;
 use super::region::Choice;
-use indexmap::IndexMap;
+use super::siblings::Split;
+use indexmap::{IndexMap, IndexSet};
 
 /// Rounds over all classes in which single choices are improved.
 const ROUNDS: usize = 4;
@@ -20,10 +22,23 @@ pub struct Solution {
 
 /// The cheapest solution that is found: the best ways by estimate, then single choices are changed as long as that
 /// makes the whole cheaper.
-pub fn solve(ways: &Ways, roots: &[usize]) -> Option<Solution> {
+///
+/// Parts of one whole change together: all of a family read their wholes, or none does.
+pub fn solve(ways: &Ways, roots: &[usize], splits: &[Split]) -> Option<Solution> {
     let mut best = total(ways, vec![0; ways.of.len()], roots)?;
     for _ in 0..ROUNDS {
         let before = best.seconds;
+        let families: IndexSet<usize> = splits.iter().map(|s| s.family).collect();
+        for family in families {
+            let whole = |class: usize| splits.iter().any(|s| s.whole == class && s.family == family);
+            for tried in [with(ways, &best.chosen, whole), without(ways, &best.chosen, whole)] {
+                if let Some(other) = total(ways, tried, roots)
+                    && other.seconds < best.seconds * (1.0 - 1e-9)
+                {
+                    best = other;
+                }
+            }
+        }
         for class in (0..ways.of.len()).rev() {
             if !best.needed[class] {
                 continue;
@@ -48,6 +63,26 @@ pub fn solve(ways: &Ways, roots: &[usize]) -> Option<Solution> {
     Some(best)
 }
 
+/// The choice, but of the ways that read a whole the best one of each class that has any.
+fn with(ways: &Ways, chosen: &[usize], whole: impl Fn(usize) -> bool) -> Vec<usize> {
+    let reads = |way: &Way| way.reads.iter().any(|r| whole(*r));
+    let of = |(class, found): (usize, &Vec<Way>)| found.iter().position(reads).unwrap_or(chosen[class]);
+    ways.of.iter().enumerate().map(of).collect()
+}
+
+/// The choice, but of the ways that need no whole the best one of each class that has any.
+fn without(ways: &Ways, chosen: &[usize], whole: impl Fn(usize) -> bool) -> Vec<usize> {
+    let mut free: Vec<bool> = Vec::with_capacity(chosen.len());
+    let mut picked = Vec::with_capacity(chosen.len());
+    for (class, found) in ways.of.iter().enumerate() {
+        let fits = |way: &usize| found.get(*way).is_some_and(|way| way.reads.iter().all(|r| free[*r]));
+        let way = std::iter::once(chosen[class]).chain(0..found.len()).find(fits);
+        free.push(way.is_some() && !whole(class));
+        picked.push(way.unwrap_or(chosen[class]));
+    }
+    picked
+}
+
 /// What a choice costs. None when a class that is needed has no way.
 fn total(ways: &Ways, chosen: Vec<usize>, roots: &[usize]) -> Option<Solution> {
     let mut needed = vec![false; ways.of.len()];
@@ -65,6 +100,16 @@ fn total(ways: &Ways, chosen: Vec<usize>, roots: &[usize]) -> Option<Solution> {
 }
 
 impl Solution {
+    /// The classes that are computed, also those within kernels.
+    pub fn computed(&self, ways: &Ways) -> Vec<usize> {
+        let mut all = Bits::default();
+        for (class, way) in self.ways(ways) {
+            all.insert(class);
+            all.extend(&way.absorbed);
+        }
+        all.iter().collect()
+    }
+
     /// The ways that are used, with their places.
     pub fn ways<'w>(&self, ways: &'w Ways) -> Vec<(usize, &'w Way)> {
         let used = (0..self.chosen.len()).filter(|i| self.needed[*i]);

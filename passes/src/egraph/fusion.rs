@@ -12,6 +12,8 @@ use super::language::{Head, Id, Term};
 use super::machine::Machine;
 use super::order::Order;
 use super::seeds::Seeds;
+use super::shares::Shares;
+use super::siblings::Split;
 use crate::kernels::compose::{Bound, append_consumer, inline_producer, is_map};
 use crate::kernels::rows::join_rows;
 use indexmap::IndexSet;
@@ -61,6 +63,8 @@ pub struct Fusion<'a> {
     /// Terms that the graph came with.
     pub originals: IndexSet<Term>,
     pub roots: Vec<Id>,
+    /// Classes that are parts of others.
+    pub splits: &'a [Split],
     /// Whether kernels are composed at all.
     pub compose: bool,
     /// Sizes that scratch memory may have.
@@ -87,15 +91,17 @@ impl Fusion<'_> {
             fusion: self,
             ways: Ways { of: Vec::with_capacity(n), dropped: 0 },
             closure: Vec::with_capacity(n),
-            seconds: Vec::with_capacity(n),
+            seconds: Vec::new(),
+            shares: Shares::new(self.splits, n),
             readers,
             needed: self.root_places().collect(),
         };
+        state.seconds.resize(state.shares.len(), 0.0);
         for (i, seeds) in seeds.into_iter().enumerate() {
             let composed = if self.compose { state.compose(i, &seeds) } else { Vec::new() };
             let found = state.keep(i, seeds, composed);
             let best = found.first();
-            state.seconds.push(best.map_or(0.0, |way| way.cost.seconds));
+            state.pay(i, best);
             let mut closure = best.map(|way| state.below(way, i)).unwrap_or_default();
             closure.insert(i);
             state.closure.push(closure);
@@ -114,18 +120,37 @@ struct State<'a> {
     ways: Ways,
     /// Classes that the best way to compute each class needs, itself among them.
     closure: Vec<Bits>,
-    /// Seconds of the best way, without what it reads.
+    /// Seconds of the best way, without what it reads; of classes, then of shares.
     seconds: Vec<f64>,
+    shares: Shares,
     readers: Vec<Bits>,
     needed: Bits,
 }
 
 impl State<'_> {
+    /// Notes what class `i` takes at best, and what of it its parts are charged.
+    fn pay(&mut self, i: usize, best: Option<&Way>) {
+        let seconds = best.map_or(0.0, |way| way.cost.seconds);
+        self.seconds[i] = seconds;
+        let shares = self.shares.of(i);
+        self.seconds[shares.clone()].fill(seconds / shares.len().max(1) as f64);
+        if let Some(way) = best {
+            let closure = &self.closure;
+            self.shares.set(i, &way.reads, |read| closure[read].clone());
+        }
+    }
+
     /// Classes that a solution with this way for class `i` needs besides: what it reads, and what it computes inside
     /// that others need too.
     fn below(&self, way: &Way, i: usize) -> Bits {
         let mut all = Bits::default();
-        way.reads.iter().for_each(|r| all.extend(&self.closure[*r]));
+        let inside = |class: usize| class == i || way.absorbed.contains(class);
+        for r in &way.reads {
+            match self.shares.needs(*r, inside) {
+                Some(parts) => all.extend(&parts),
+                None => all.extend(&self.closure[*r]),
+            }
+        }
         for a in way.absorbed.iter() {
             if self.escapes(a, &way.absorbed, i) {
                 all.extend(&self.closure[a]);
@@ -254,14 +279,17 @@ impl State<'_> {
         let mut all = composed;
         all.extend(seeds.iter().skip(1).cloned());
         all.extend(seeds.first().cloned());
+        let part = |way: &Way| self.fusion.splits.iter().any(|s| s.is_cut_by(i, &way.reads));
+        // Reading through it may be cheaper than it is by itself.
+        let cut = seeds.iter().find(|(_, way)| part(way)).cloned();
         let simplest = seeds.into_iter().next();
         let made = all.len();
         let mut all = self.best(i, all, KEPT);
         self.ways.dropped += made - all.len();
-        if let Some(simplest) = simplest
-            && !all.iter().any(|(_, w)| w.term == simplest.1.term)
-        {
-            all.push(simplest);
+        for must in [simplest, cut].into_iter().flatten() {
+            if !all.iter().any(|(_, w)| w.term == must.1.term) {
+                all.push(must);
+            }
         }
         all.into_iter().map(|(_, way)| way).collect()
     }

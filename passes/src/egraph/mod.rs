@@ -18,6 +18,8 @@ mod region;
 mod rules;
 mod saturate;
 mod seeds;
+mod shares;
+mod siblings;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -31,11 +33,12 @@ use crate::kernels::{describe, is_view};
 use crate::pass::{Changed, Context, Options, Pass, Regions};
 use cost::Cost;
 use extract::Solution;
-use fusion::Fusion;
-use fusion::Ways;
+use fusion::{Fusion, Ways};
+use language::Id;
 use order::Order;
 use region::Region;
 use saturate::{Budget, saturate};
+use siblings::{Split, Whole};
 use tcc_ir::{Diagnostic, Dim, Graph, NodeId, Op};
 
 pub const PASS: Pass = Pass {
@@ -88,23 +91,15 @@ fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
 fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<RegionStats> {
     let mut region = Region::new(graph, nodes);
     let before = totals_of(graph, nodes, &options.machine);
-    let (egraph, outcome) = saturate(std::mem::take(&mut region.egraph), options.numerics, Budget::default());
+    let (egraph, mut outcome) =
+        saturate(std::mem::take(&mut region.egraph), options.numerics, Budget::default());
     region.egraph = egraph;
-    let roots = region.root_classes();
-    let order = Order::new(&region.egraph, &roots);
-    let known = |d: &Dim| graph.known_at_bind(d);
-    let fusion = Fusion {
-        egraph: &region.egraph,
-        order: &order,
-        machine: &options.machine,
-        originals: region.originals(),
-        roots: roots.clone(),
-        compose: options.fusion >= FusionLevel::Vertical,
-        known_at_bind: &known,
-    };
-    let ways = fusion.ways();
-    let places: Vec<usize> = roots.iter().map(|r| order.index(*r)).collect::<Option<_>>()?;
-    let solution = extract::solve(&ways, &places)?;
+    let mut best = Fused::new(&region, graph, options, &[])?;
+    if options.fusion >= FusionLevel::Horizontal {
+        let wholes = merge_siblings(&mut region, graph, options, &mut best);
+        outcome.fired.extend((wholes > 0).then_some((siblings::NAME, wholes)));
+    }
+    let Fused { order, ways, solution, .. } = best;
     let after = totals(&ways, &solution);
     for (i, found) in ways.of.iter().enumerate() {
         for way in found {
@@ -128,6 +123,67 @@ fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<Re
     };
     let choice = solution.terms(&ways, &order, &region.egraph);
     region.write(graph, &choice).then_some(stats)
+}
+
+/// Makes one product of siblings where that is cheaper; gives how many values became parts of something.
+fn merge_siblings(region: &mut Region, graph: &Graph, options: &Options, best: &mut Fused) -> usize {
+    let mut classes: Vec<Id> =
+        best.solution.computed(&best.ways).into_iter().map(|i| best.order.class(i)).collect();
+    let (apart, roots) = (region.egraph.clone(), region.root_classes());
+    let mut found = (0, apart.clone());
+    // Once more without those that are better left alone: their share of the whole was computed for nothing.
+    for _ in 0..2 {
+        region.egraph = apart.clone();
+        let wholes = siblings::merge(&mut region.egraph, &classes, &roots);
+        if wholes.is_empty() {
+            break;
+        }
+        let Some(merged) = Fused::new(region, graph, options, &wholes) else { break };
+        let alone = siblings::alone(&merged.splits, &merged.solution.ways(&merged.ways));
+        let alone: Vec<Id> = alone.into_iter().map(|i| merged.order.class(i)).collect();
+        if merged.solution.seconds < best.solution.seconds {
+            *best = merged;
+            found = (wholes.len(), region.egraph.clone());
+        }
+        if alone.is_empty() {
+            break;
+        }
+        let egraph = &region.egraph;
+        classes.retain(|class| !alone.contains(&egraph.find(*class)));
+    }
+    region.egraph = found.1;
+    found.0
+}
+
+/// The kernels of a region, and those that were chosen.
+struct Fused {
+    order: Order,
+    splits: Vec<Split>,
+    ways: Ways,
+    solution: Solution,
+}
+
+impl Fused {
+    fn new(region: &Region, graph: &Graph, options: &Options, wholes: &[Whole]) -> Option<Fused> {
+        let roots = region.root_classes();
+        let order = Order::new(&region.egraph, &roots);
+        let splits = siblings::splits(wholes, &region.egraph, &order);
+        let known = |d: &Dim| graph.known_at_bind(d);
+        let fusion = Fusion {
+            egraph: &region.egraph,
+            order: &order,
+            machine: &options.machine,
+            originals: region.originals(),
+            roots: roots.clone(),
+            splits: &splits,
+            compose: options.fusion >= FusionLevel::Vertical,
+            known_at_bind: &known,
+        };
+        let ways = fusion.ways();
+        let places: Vec<usize> = roots.iter().map(|r| order.index(*r)).collect::<Option<_>>()?;
+        let solution = extract::solve(&ways, &places, &splits)?;
+        Some(Fused { order, splits, ways, solution })
+    }
 }
 
 impl Totals {

@@ -5,6 +5,7 @@ use super::bits::Bits;
 use super::cost::{self, Cost};
 use super::fusion::{Fusion, Way};
 use super::language::{Head, Id, Term};
+use super::siblings::Split;
 use crate::kernels::compose::Bound;
 use crate::kernels::{describe_op, is_view_op, view_op};
 use std::rc::Rc;
@@ -33,6 +34,27 @@ impl Seeds {
     }
 
     fn find_readers(&mut self, fusion: &Fusion) {
+        let (needed, readers) = self.uses(fusion, &self.choice(fusion, &[]));
+        self.readers = readers;
+        let mut used = needed;
+        // Where there are siblings, this is also about what they are parts of.
+        if !fusion.splits.is_empty() {
+            let (needed, mut readers) = self.uses(fusion, &self.choice(fusion, fusion.splits));
+            needed.iter().for_each(|i| self.readers[i] = std::mem::take(&mut readers[i]));
+            used.extend(&needed);
+        }
+        // Of what isn't part of that, all that could read it.
+        for i in 0..self.of.len() {
+            for way in &self.of[i] {
+                for r in way.reads.iter().filter(|r| !used.contains(**r)) {
+                    self.readers[*r].insert(i);
+                }
+            }
+        }
+    }
+
+    /// The cheapest way for each class, and of parts the one that cuts them out of a whole.
+    fn choice(&self, fusion: &Fusion, splits: &[Split]) -> Vec<usize> {
         let n = self.of.len();
         let (mut closure, mut seconds): (Vec<Bits>, Vec<f64>) = (Vec::new(), Vec::new());
         let mut chosen = Vec::with_capacity(n);
@@ -43,11 +65,12 @@ impl Seeds {
                 all
             };
             let total = |way: &Way| way.cost.seconds + all(way).iter().map(|c| seconds[c]).sum::<f64>();
+            let whole = |way: &Way| splits.iter().any(|s| s.is_cut_by(i, &way.reads));
             // Rules go to the better form: of equal costs it is what a rule has made.
-            let rank = |way: &Way| (total(way), fusion.originals.contains(&way.term));
+            let rank = |way: &Way| (!whole(way), total(way), fusion.originals.contains(&way.term));
             let best = self.of[i].iter().enumerate().min_by(|(_, a), (_, b)| {
                 let (a, b) = (rank(a), rank(b));
-                a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
             });
             let (place, mut below, own) = match best {
                 Some((place, way)) => (place, all(way), way.cost.seconds),
@@ -58,24 +81,23 @@ impl Seeds {
             seconds.push(own);
             chosen.push(place);
         }
+        chosen
+    }
+
+    /// What a choice needs, and what reads it.
+    fn uses(&self, fusion: &Fusion, chosen: &[usize]) -> (Bits, Vec<Bits>) {
         let mut needed: Bits = fusion.root_places().collect();
-        for i in (0..n).rev() {
+        let mut readers = vec![Bits::default(); self.of.len()];
+        for i in (0..self.of.len()).rev() {
             let Some(way) = self.of[i].get(chosen[i]) else { continue };
             if needed.contains(i) {
                 way.reads.iter().for_each(|r| {
                     needed.insert(*r);
-                    self.readers[*r].insert(i);
+                    readers[*r].insert(i);
                 });
             }
         }
-        // Of what isn't part of that, all that could read it.
-        for i in 0..n {
-            for way in &self.of[i] {
-                for r in way.reads.iter().filter(|r| !needed.contains(**r)) {
-                    self.readers[*r].insert(i);
-                }
-            }
-        }
+        (needed, readers)
     }
 }
 
@@ -92,7 +114,12 @@ impl Fusion<'_> {
                 // Any way will do.
                 return (vec![free(term, reads)], true);
             }
-            ways.extend(self.seed(class, term, reads));
+            let useless = |s: &Split| {
+                s.inner && matches!(reads[..], [whole] if whole == s.whole) && s.parts.contains(&i)
+            };
+            if !self.splits.iter().any(useless) {
+                ways.extend(self.seed(class, term, reads));
+            }
         }
         (ways, false)
     }

@@ -2,6 +2,7 @@
 
 mod fusion;
 mod rules;
+mod siblings;
 
 use crate::{Options, default_pipeline, run};
 use tcc_ir::ops::KernelOp;
