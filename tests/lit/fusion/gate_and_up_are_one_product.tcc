@@ -2,7 +2,7 @@
 // RUN: %tcc opt %s --fusion=horizontal | %FileCheck %s
 // CHECK: kernel @contract {
 // CHECK: output b2: f32[512, 8]
-// CHECK: b0[i0, i1] * sigmoid(b0[i0, i1]) * b0[i0, i1 + 4]
+// CHECK: t0 * sigmoid(t0) * b0[i0, i1 + 4]
 // CHECK-NOT: = kernel %
 graph @f(%x: f32[512, 1024]) {
   %wg = constant {value = f32[1024, 4] splat 0.5}
