@@ -39,7 +39,8 @@ pub(crate) fn plan(items: &[Item], align: u64) -> Option<(Vec<u64>, u64)> {
         sequence.sort_by_key(|&i| std::cmp::Reverse(order(&items[i])));
         for _ in 0..ROUNDS {
             let (offsets, size) = place(items, &sequence, align)?;
-            let highest = (0..sequence.len()).max_by_key(|&at| offsets[sequence[at]] + items[sequence[at]].bytes);
+            let highest =
+                (0..sequence.len()).max_by_key(|&at| offsets[sequence[at]] + items[sequence[at]].bytes);
             if best.as_ref().is_none_or(|(_, smallest)| size < *smallest) {
                 best = Some((offsets, size));
             }
@@ -129,8 +130,7 @@ mod tests {
     /// Each of the orders alone leaves a gap: the best of them takes 768 bytes.
     #[test]
     fn what_sticks_out_is_placed_first() {
-        let items =
-            [item(256, 6, 7), item(192, 3, 6), item(384, 1, 4), item(64, 4, 4), item(192, 5, 6)];
+        let items = [item(256, 6, 7), item(192, 3, 6), item(384, 1, 4), item(64, 4, 4), item(192, 5, 6)];
         let (offsets, size) = plan(&items, 64).unwrap();
         assert_disjoint(&items, &offsets, size);
         assert_eq!(size, 640);
