@@ -28,6 +28,14 @@ impl Graph {
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 
+    /// As [`Graph::verify`], of a graph that may be the body of an operator: symbols that it doesn't define are those of
+    /// the graphs around it.
+    pub fn verify_alone(&self) -> Result<(), Vec<Violation>> {
+        let mut found = Vec::new();
+        self.verify_into(&self.name, &|_| !self.prefix.is_empty(), &mut found);
+        if found.is_empty() { Ok(()) } else { Err(found) }
+    }
+
     /// `outer` says which symbols the graphs around define.
     fn verify_into(&self, path: &str, outer: &dyn Fn(&Symbol) -> bool, found: &mut Vec<Violation>) {
         let own: BTreeSet<&str> = self.symbols.iter().map(|(symbol, _)| &*symbol.name).collect();

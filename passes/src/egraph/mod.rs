@@ -78,7 +78,7 @@ fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
         let mut edited = graph.clone();
         let Some(stats) = optimise(&mut edited, &nodes, cx.options) else { continue };
         // A graph that doesn't verify is one that can't run anyway, or our mistake: the input stands.
-        if edited != *graph && edited.verify().is_ok() {
+        if edited != *graph && edited.verify_alone().is_ok() {
             *graph = edited;
             changed = Changed::Yes;
         }
