@@ -24,6 +24,8 @@ pub struct Emitter<'a> {
     pub stretch: Option<(AxisId, Val, Val)>,
     /// Expressions computed at the present point.
     pub known: IndexMap<ExprId, Val>,
+    /// Checks done in front of the present loops, which don't depend on them.
+    pub hoisted: IndexMap<ExprId, Val>,
     pub accs: Vec<Val>,
     pub accs_before: Vec<Val>,
     pub can_fail: bool,
@@ -56,6 +58,7 @@ impl<'a> Emitter<'a> {
             axes: IndexMap::new(),
             stretch: None,
             known: IndexMap::new(),
+            hoisted: IndexMap::new(),
             accs: Vec::new(),
             accs_before: Vec::new(),
             can_fail: false,

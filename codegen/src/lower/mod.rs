@@ -9,6 +9,7 @@ mod bounds;
 pub(crate) mod collapse;
 mod contract;
 pub(crate) mod emitter;
+mod hoist;
 mod math;
 mod nest;
 pub(crate) mod product;

@@ -79,7 +79,7 @@ impl Emitter<'_> {
     }
 
     /// The positions on an axis that this call does: all, or the tile's stretch.
-    fn range(&mut self, axis: AxisId) -> (Val, Val) {
+    pub fn range(&mut self, axis: AxisId) -> (Val, Val) {
         match &self.stretch {
             Some((a, lo, hi)) if *a == axis => (lo.clone(), hi.clone()),
             _ => {
@@ -112,13 +112,14 @@ impl Emitter<'_> {
         let free: Vec<AxisId> = stage.axes.iter().copied().filter(|a| !fixed.contains(a)).collect();
         if !stage.scan && wants_block(self.kernel, stage, free.last().copied()) {
             let (last, outer) = free.split_last().expect("has a last axis");
-            self.over_axes(outer, &[], &mut |e, _| {
+            let beyond = [&[*last], &stage.reduce[..]].concat();
+            self.over_stage_axes(stage, (outer, &beyond), &[], &mut |e, _| {
                 e.blocked(stage, *last);
                 vec![]
             });
             return;
         }
-        self.over_axes(&free, &[], &mut |e, _| {
+        self.over_stage_axes(stage, (&free, &stage.reduce), &[], &mut |e, _| {
             e.point(stage);
             vec![]
         });
@@ -127,7 +128,7 @@ impl Emitter<'_> {
     /// One point of the parallel axes: accumulate, then store.
     pub fn point(&mut self, stage: &Stage) {
         let inits: Vec<Val> = stage.accs.iter().flat_map(|a| self.identity(a)).collect();
-        let finals = self.over_axes(&stage.reduce, &inits, &mut |e, running| {
+        let finals = self.over_stage_axes(stage, (&stage.reduce, &[]), &inits, &mut |e, running| {
             e.accs_before = e.visible(stage, running);
             let next = e.update(stage, running);
             if stage.scan {
@@ -177,10 +178,10 @@ impl Emitter<'_> {
                     e.w.line(format_args!("memref.store {init}, {name}[{j}] : memref<{BLOCK}x{ty}>"));
                 }
             });
-            e.over_axes(&stage.reduce, &[], &mut |e, _| {
+            e.over_stage_axes(stage, (&stage.reduce, &[last]), &[], &mut |e, _| {
                 let inside = bounds.as_ref().map(|b| b.range(e, stage, whole));
                 let inside = inside.as_ref().map_or(whole, |(lo, hi)| (lo, hi));
-                each(e, inside, &mut |e, j| {
+                let mut accumulate = |e: &mut Self, j: &Val| {
                     if let Some(bounds) = &bounds {
                         let holds = e.w.int(super::writer::I1, 1);
                         e.known.insert(bounds.guard, holds);
@@ -190,7 +191,12 @@ impl Emitter<'_> {
                     for (v, (name, ty)) in next.iter().zip(&arrays) {
                         e.w.line(format_args!("memref.store {v}, {name}[{j}] : memref<{BLOCK}x{ty}>"));
                     }
-                });
+                };
+                // Where a guard bounds the loop it may be empty, and a check in front of it would be one too many.
+                match bounds {
+                    Some(_) => each(e, inside, &mut accumulate),
+                    None => e.hoisting(stage, &[last], |e| each(e, inside, &mut accumulate)),
+                }
                 vec![]
             });
             each(e, whole, &mut |e, j| {

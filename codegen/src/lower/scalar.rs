@@ -12,7 +12,7 @@ use tcc_ir::{Cmp, DType};
 impl Emitter<'_> {
     /// The value of an expression at the present point. Computed once a scope.
     pub fn eval(&mut self, stage: &Stage, id: ExprId) -> Val {
-        if let Some(v) = self.known.get(&id) {
+        if let Some(v) = self.known.get(&id).or_else(|| self.hoisted.get(&id)) {
             return v.clone();
         }
         let v = self.compute(stage, id);
@@ -377,7 +377,7 @@ impl Emitter<'_> {
     }
 
     /// Marks the run as failed where `cond` is false.
-    fn check(&mut self, cond: &Val) {
+    pub fn check(&mut self, cond: &Val) {
         self.can_fail = true;
         let truth = self.w.int(I1, 1);
         let failed = self.w.bin("arith.xori", cond, &truth);

@@ -242,6 +242,19 @@ impl Kernel {
         }
     }
 
+    /// Which expressions these use, themselves included.
+    pub fn reachable(&self, roots: impl IntoIterator<Item = ExprId>) -> Vec<bool> {
+        let mut seen = vec![false; self.exprs.len()];
+        roots.into_iter().for_each(|r| seen[r.0 as usize] = true);
+        // Operands stand before their users.
+        for i in (0..seen.len()).rev() {
+            if seen[i] {
+                self.operands(ExprId(i as u32)).iter().for_each(|o| seen[o.0 as usize] = true);
+            }
+        }
+        seen
+    }
+
     /// Applies `f` to every dim: extents, buffer shapes, sizes in expressions.
     pub fn map_dims(&mut self, f: &mut dyn FnMut(&Dim) -> Dim) {
         self.axes.iter_mut().for_each(|d| *d = f(d));

@@ -94,15 +94,7 @@ fn points(kernel: &Kernel, axes: &[AxisId]) -> f64 {
 
 /// Which expressions these use, themselves included.
 pub fn reachable(kernel: &Kernel, roots: impl IntoIterator<Item = ExprId>) -> Vec<bool> {
-    let mut seen = vec![false; kernel.exprs.len()];
-    roots.into_iter().for_each(|r| seen[r.0 as usize] = true);
-    // Operands stand before their users.
-    for i in (0..seen.len()).rev() {
-        if seen[i] {
-            kernel.operands(ExprId(i as u32)).iter().for_each(|o| seen[o.0 as usize] = true);
-        }
-    }
-    seen
+    kernel.reachable(roots)
 }
 
 /// A set of axes. Those beyond the last bit share it.

@@ -1,0 +1,86 @@
+//! Run-time checks in front of the loops that they don't depend on: a loop that may fail isn't vectorised.
+
+use super::emitter::Emitter;
+use super::writer::Val;
+use tcc_ir::kernel::{AxisId, ExprId, Kernel, Scalar, Stage};
+
+impl Emitter<'_> {
+    /// As [`Emitter::over_axes`], of a stage that runs along `beyond` too, inside of these loops.
+    pub fn over_stage_axes(
+        &mut self,
+        stage: &Stage,
+        (axes, beyond): (&[AxisId], &[AxisId]),
+        carried: &[Val],
+        body: &mut dyn FnMut(&mut Self, &[Val]) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let Some((axis, rest)) = axes.split_first() else { return body(self, carried) };
+        self.hoisting(stage, &[axes, beyond].concat(), |e| {
+            e.over_axes(&[*axis], carried, &mut |e, inside| {
+                e.over_stage_axes(stage, (rest, beyond), inside, body)
+            })
+        })
+    }
+
+    /// Writes loops over `inner` axes, in front of them the checks of the stage that don't depend on these.
+    pub fn hoisting<R>(&mut self, stage: &Stage, inner: &[AxisId], loops: impl FnOnce(&mut Self) -> R) -> R {
+        let saved = self.hoisted.clone();
+        let checks = checks_of(self.kernel, stage);
+        if !checks.is_empty() {
+            let moving = moving(self.kernel, stage, inner);
+            for id in checks.into_iter().filter(|id| !moving[id.0 as usize]) {
+                if !self.hoisted.contains_key(&id) {
+                    let value = self.check_ahead(stage, id, inner);
+                    self.hoisted.insert(id, value);
+                }
+            }
+        }
+        let done = loops(self);
+        self.hoisted = saved;
+        done
+    }
+
+    /// The value of a check that fails only if the loops over `inner` run at all.
+    fn check_ahead(&mut self, stage: &Stage, id: ExprId, inner: &[AxisId]) -> Val {
+        let Scalar::Check { cond, value } = self.kernel.expr(id) else {
+            unreachable!("only checks are hoisted")
+        };
+        let cond = self.eval(stage, *cond);
+        let mut passes = cond.clone();
+        for axis in inner.iter().filter(|axis| !self.kernel.extent(**axis).as_const().is_some_and(|n| n > 0))
+        {
+            let (lo, hi) = self.range(*axis);
+            let empty = self.w.cmp("sge", &lo, &hi);
+            passes = self.w.bin("arith.ori", &passes, &empty);
+        }
+        self.check(&passes);
+        let value = self.eval(stage, *value);
+        let zero = self.zero(self.kernel.dtype(stage, id));
+        self.w.select(&cond, &value, &zero)
+    }
+}
+
+/// The checks that a stage evaluates, inner ones first.
+fn checks_of(kernel: &Kernel, stage: &Stage) -> Vec<ExprId> {
+    let stores = stage.stores.iter().flat_map(|s| s.index.iter().chain([&s.value]).chain(&s.guard));
+    let used = kernel.reachable(stage.accs.iter().map(|acc| acc.value).chain(stores.copied()));
+    let checks = kernel.exprs.iter().zip(used).enumerate();
+    checks
+        .filter(|(_, (e, used))| *used && matches!(e, Scalar::Check { .. }))
+        .map(|(i, _)| ExprId(i as u32))
+        .collect()
+}
+
+/// The expressions that may differ at the points of a loop over `inner`: they depend on it, or on what the stage makes.
+fn moving(kernel: &Kernel, stage: &Stage, inner: &[AxisId]) -> Vec<bool> {
+    let mut found: Vec<bool> = Vec::with_capacity(kernel.exprs.len());
+    for (i, e) in kernel.exprs.iter().enumerate() {
+        let own = match e {
+            Scalar::Axis(axis) => inner.contains(axis),
+            Scalar::Load { buffer, .. } => stage.stores.iter().any(|store| store.buffer == *buffer),
+            Scalar::Acc(_) | Scalar::AccBefore(_) => true,
+            _ => false,
+        };
+        found.push(own || kernel.operands(ExprId(i as u32)).iter().any(|operand| found[operand.0 as usize]));
+    }
+    found
+}
