@@ -12,7 +12,7 @@ pub fn attempt(graph: &mut Graph, edit: impl FnOnce(&mut Graph) -> bool) -> Opti
     let mut edited = graph.clone();
     let changed = edit(&mut edited);
     if changed {
-        edited.verify().ok()?;
+        edited.verify_alone().ok()?;
         *graph = edited;
     }
     Some(changed)

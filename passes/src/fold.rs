@@ -22,6 +22,8 @@ pub const PASS: Pass = Pass {
 pub struct FoldLimits {
     /// Elements read and written by the evaluator, for one application of the pass.
     pub steps: u64,
+    /// Or so many times all elements of the graph's constants, if that is more: rewriting changes large weights too.
+    pub passes: u64,
     /// Results up to this size are always worth keeping.
     pub small_bytes: u64,
     /// Larger ones only when they take the place of operands at least as large, and up to this.
@@ -30,7 +32,7 @@ pub struct FoldLimits {
 
 impl Default for FoldLimits {
     fn default() -> Self {
-        FoldLimits { steps: 1 << 26, small_bytes: 1 << 16, large_bytes: 1 << 28 }
+        FoldLimits { steps: 1 << 26, passes: 8, small_bytes: 1 << 16, large_bytes: 1 << 28 }
     }
 }
 
@@ -39,10 +41,20 @@ pub(crate) const FREE_BYTES: u64 = 1 << 10;
 
 fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
     // Mostly all goes well; if not, step by step.
-    let limits = cx.options.fold;
+    let mut limits = cx.options.fold;
+    limits.steps = limits.steps.max(limits.passes.saturating_mul(n_constants(graph)));
     let at_once = attempt(graph, |graph| fold_all(graph, limits, &mut |graph, edit| Some(edit(graph))));
     let changed = at_once.unwrap_or_else(|| fold_all(graph, limits, &mut |graph, edit| attempt(graph, edit)));
     Ok(Changed::when(changed))
+}
+
+/// Elements of all constants.
+fn n_constants(graph: &Graph) -> u64 {
+    let elements = graph.nodes().map(|(_, node)| match &node.op {
+        Op::Constant(c) => c.value.n_elements() as u64,
+        _ => 0,
+    });
+    elements.sum()
 }
 
 /// Makes an edit, now or on trial.

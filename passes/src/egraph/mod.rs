@@ -76,19 +76,37 @@ fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
     let mut changed = Changed::No;
     for nodes in partition::regions(graph) {
         let mut edited = graph.clone();
-        let Some(stats) = optimise(&mut edited, &nodes, cx.options) else { continue };
-        // A graph that doesn't verify is one that can't run anyway, or our mistake: the input stands.
-        if edited != *graph && edited.verify_alone().is_ok() {
-            *graph = edited;
-            changed = Changed::Yes;
-        }
+        let Some((stats, written)) = optimise(&mut edited, &nodes, cx.options) else { continue };
         cx.stats.borrow_mut().regions.push(stats);
+        let written = written.and_then(|change| match edited.verify_alone() {
+            Err(broken) if change == Changed::Yes => Err(format!("{broken:?}")),
+            _ => Ok(change),
+        });
+        match written {
+            Ok(Changed::Yes) => {
+                *graph = edited;
+                changed = Changed::Yes;
+            }
+            Ok(Changed::No) => {}
+            // Our mistake: the input stands.
+            Err(what) => {
+                let place = nodes.first().map_or(String::new(), |id| graph.node(*id).loc.to_string());
+                debug_assert!(
+                    false,
+                    "fusion broke the region of @{} that begins at {place}: {what}",
+                    graph.name
+                );
+            }
+        }
     }
     Ok(changed)
 }
 
-/// Rewrites one region. None when that fails.
-fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<RegionStats> {
+/// What was done to a region, and whether it fits into the graph.
+type Outcome = (RegionStats, Result<Changed, String>);
+
+/// Rewrites one region. None when there is no way to compute it.
+fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<Outcome> {
     let mut region = Region::new(graph, nodes);
     let before = totals_of(graph, nodes, &options.machine);
     let (egraph, mut outcome) =
@@ -122,7 +140,7 @@ fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<Re
         picture: options.draw_egraph.then(|| region.egraph.dot().to_string()),
     };
     let choice = solution.terms(&ways, &order, &region.egraph);
-    region.write(graph, &choice).then_some(stats)
+    Some((stats, region.write(graph, &choice)))
 }
 
 /// Makes one product of siblings where that is cheaper; gives how many values became parts of something.

@@ -2,6 +2,7 @@
 
 use super::analysis::{EGraph, Facts};
 use super::language::{Head, Id, Term};
+use crate::pass::Changed;
 use indexmap::{IndexMap, IndexSet};
 use tcc_ir::graph::{Check, SymbolSource};
 use tcc_ir::{Graph, Loc, NodeId, Op, ValueId};
@@ -108,9 +109,11 @@ impl Region {
         self.egraph.lookup(self.terms[node].clone()).expect("the term was added")
     }
 
-    /// Makes the graph compute the roots as `choice` says. False, and a graph that is to be thrown away, when a
-    /// choice doesn't fit.
-    pub fn write(&self, graph: &mut Graph, choice: &Choice) -> bool {
+    /// Makes the graph compute the roots as `choice` says, and tells whether that changes it.
+    ///
+    /// # Errors
+    /// What doesn't fit; the graph is to be thrown away then.
+    pub fn write(&self, graph: &mut Graph, choice: &Choice) -> Result<Changed, String> {
         let mut writer = Writer {
             region: self,
             originals: IndexMap::new(),
@@ -124,11 +127,12 @@ impl Region {
             writer.members.entry(class).or_default().push(*id);
         }
         let source = graph.clone();
+        let mut changed = Changed::No;
         for root in &self.roots {
-            let Some(new) = writer.value(graph, &source, self.find(*root), 0) else { return false };
-            let new = new[0];
+            let new = writer.value(graph, &source, self.find(*root), 0)?[0];
             if new != *root {
                 graph.replace_uses(*root, new);
+                changed = Changed::Yes;
             }
         }
         // What was replaced has no use left; users stand behind what they use.
@@ -140,7 +144,8 @@ impl Region {
                 graph.erase(*id);
             }
         }
-        graph.sort().is_ok()
+        graph.sort().map_err(|_| "values are computed from themselves")?;
+        Ok(changed)
     }
 }
 
@@ -159,14 +164,20 @@ const MAX_DEPTH: usize = 4096;
 
 impl Writer<'_> {
     /// The values of a class.
-    fn value(&mut self, graph: &mut Graph, source: &Graph, class: Id, depth: usize) -> Option<Vec<ValueId>> {
+    fn value(
+        &mut self,
+        graph: &mut Graph,
+        source: &Graph,
+        class: Id,
+        depth: usize,
+    ) -> Result<Vec<ValueId>, String> {
         if let Some(done) = self.values.get(&class) {
-            return Some(done.clone());
+            return Ok(done.clone());
         }
         if depth > MAX_DEPTH {
-            return None;
+            return Err(format!("class {class} stands on itself"));
         }
-        let term = self.choice.get(&class)?;
+        let term = self.choice.get(&class).ok_or_else(|| format!("nothing was chosen for class {class}"))?;
         let mut operands = Vec::with_capacity(term.operands.len());
         for id in &term.operands {
             operands.push(self.value(graph, source, self.region.egraph.find(*id), depth + 1)?);
@@ -179,19 +190,21 @@ impl Writer<'_> {
                     Some(there) => there,
                     None => {
                         let loc = self.origin(source, class, term);
-                        let new = graph.add(op.clone(), &inputs, &loc).ok()?;
-                        if !new.iter().zip(outs).all(|(v, ty)| graph.ty(*v) == ty) {
-                            return None;
+                        let new =
+                            graph.add(op.clone(), &inputs, &loc).map_err(|e| format!("{term}: {e:?}"))?;
+                        if let Some((v, ty)) = new.iter().zip(outs).find(|(v, ty)| graph.ty(**v) != *ty) {
+                            return Err(format!("{term} gives {} in place of {ty}", graph.ty(*v)));
                         }
-                        let (id, _) = graph.producer(new[0])?;
-                        graph.add_checks(id, checks.iter().cloned().collect::<Vec<Check>>());
+                        if let Some((id, _)) = graph.producer(new[0]) {
+                            graph.add_checks(id, checks.iter().cloned().collect::<Vec<Check>>());
+                        }
                         new
                     }
                 }
             }
         };
         self.values.insert(class, values.clone());
-        Some(values)
+        Ok(values)
     }
 
     /// The results of a node that is the term already.

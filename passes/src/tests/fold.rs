@@ -83,7 +83,7 @@ fn large_results_stay_operators_unless_they_replace_their_operands() {
     let mut g = Graph::new("g");
     let (_, t, _) = build(&mut g);
     g.set_outputs(vec![(t, "t".into())]);
-    let fold = FoldLimits { steps: 100_000, ..FoldLimits::default() };
+    let fold = FoldLimits { steps: 100_000, passes: 0, ..FoldLimits::default() };
     let options = Options { passes: Some(vec!["fold".into()]), fold, ..Options::default() };
     run(&mut g, &Pipeline::new(), &options, &mut |_, _| {}).unwrap();
     assert!(g.constant_of(g.outputs()[0]).is_none());
