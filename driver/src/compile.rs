@@ -97,7 +97,7 @@ fn optimise(
     observe: &mut dyn FnMut(&Pass, &Graph),
 ) -> Result<Report> {
     let mut passes = options.passes.clone();
-    passes.machine = machine(target);
+    passes.machine = passes.assumed.of(machine(target));
     if options.level == 0 && passes.opt_bisect_limit.is_none() {
         passes.opt_bisect_limit = Some(0);
     }

@@ -28,7 +28,7 @@ pub mod testing;
 mod tests;
 
 pub use bind_dims::DimBinding;
-pub use egraph::{FusionLevel, Machine, Numerics, Stats};
+pub use egraph::{Assumed, FusionLevel, Machine, Numerics, Stats};
 pub use fold::FoldLimits;
 pub use pass::{Changed, Context, Options, Pass, Regions};
 pub use pipeline::{Application, Phase, Pipeline, Report, default_pipeline, run};

@@ -1,6 +1,6 @@
 //! What a pass is, and what a run of the pipeline may be told.
 
-use crate::egraph::{FusionLevel, Machine, Numerics, Stats};
+use crate::egraph::{Assumed, FusionLevel, Machine, Numerics, Stats};
 use crate::{DimBinding, FoldLimits};
 use std::cell::RefCell;
 use tcc_ir::{Diagnostic, Graph};
@@ -74,6 +74,8 @@ pub struct Options {
     pub numerics: Numerics,
     /// What costs are estimated for.
     pub machine: Machine,
+    /// What `--machine` says of it.
+    pub assumed: Assumed,
     /// Keep a picture of each e-graph.
     pub draw_egraph: bool,
 }
@@ -91,6 +93,7 @@ impl Default for Options {
             fusion: FusionLevel::default(),
             numerics: Numerics::default(),
             machine: Machine::default(),
+            assumed: Assumed::default(),
             draw_egraph: false,
         }
     }

@@ -2,7 +2,7 @@
 
 use tcc::Result;
 use tcc_ir::Graph;
-use tcc_passes::{FusionLevel, Numerics, Options, Pass, Report};
+use tcc_passes::{Assumed, FusionLevel, Machine, Numerics, Options, Pass, Report};
 
 #[derive(clap::Args)]
 pub struct PassArgs {
@@ -27,6 +27,9 @@ pub struct PassArgs {
     /// What rewriting may do to numbers: nothing, round in another order, use other formulas
     #[arg(long, value_name = "CLASS", default_value = "reassociate", value_parser = numerics)]
     numerics: Numerics,
+    /// Choose kernels as for a machine with other numbers: cores, caches (l1, l2, l3), rates
+    #[arg(long, value_name = "NAME=V,..", value_delimiter = ',', value_parser = Assumed::parse)]
+    machine: Vec<Assumed>,
 }
 
 fn fusion(text: &str) -> std::result::Result<FusionLevel, String> {
@@ -47,7 +50,10 @@ fn named<T: Copy>(all: &[(T, &str)], text: &str) -> std::result::Result<T, Strin
 impl PassArgs {
     pub fn options(&self) -> Result<Options> {
         let default = Options::default();
+        let assumed = self.machine.iter().fold(Assumed::default(), Assumed::and);
         Ok(Options {
+            machine: assumed.of(Machine::default()),
+            assumed,
             passes: self.passes.clone(),
             print_after: self.print_after.clone(),
             verify_each: self.verify_each || default.verify_each,

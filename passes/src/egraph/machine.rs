@@ -24,6 +24,57 @@ pub struct Machine {
     pub launch: f64,
 }
 
+/// What of a machine is assumed in place of what is known of it, by the names of `--machine`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Assumed(Vec<(Field, f64)>);
+
+type Set = fn(&mut Machine, f64);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Field(usize);
+
+/// The numbers that can be assumed. Casts saturate.
+const FIELDS: [(&str, Set); 9] = [
+    ("cores", |m, v| m.cores = v as u32),
+    ("vector-bytes", |m, v| m.vector_bytes = v as u32),
+    ("hertz", |m, v| m.hertz = v),
+    ("flops-per-cycle", |m, v| m.flops_per_cycle = v as u32),
+    ("l1", |m, v| m.caches[0] = v as u64),
+    ("l2", |m, v| m.caches[1] = v as u64),
+    ("l3", |m, v| m.caches[2] = v as u64),
+    ("bandwidth", |m, v| m.bandwidth = v),
+    ("launch", |m, v| m.launch = v),
+];
+
+impl Assumed {
+    /// Reads `NAME=NUMBER`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Assumed, String> {
+        let names = || FIELDS.map(|(name, _)| name).join(", ");
+        let (name, value) = text.split_once('=').ok_or("NAME=NUMBER is expected")?;
+        let field = FIELDS.iter().position(|(known, _)| *known == name);
+        let field = field.ok_or_else(|| format!("the name is one of {}", names()))?;
+        let value = value.parse::<f64>().ok().filter(|v| v.is_finite() && *v > 0.0);
+        let value = value.ok_or_else(|| format!("{name} is a positive number"))?;
+        Ok(Assumed(vec![(Field(field), value)]))
+    }
+
+    /// Both; where they disagree the later one holds.
+    #[must_use]
+    pub fn and(mut self, later: &Assumed) -> Assumed {
+        self.0.extend(&later.0);
+        self
+    }
+
+    /// The machine with that.
+    pub fn of(&self, mut machine: Machine) -> Machine {
+        self.0.iter().for_each(|(field, value)| FIELDS[field.0].1(&mut machine, *value));
+        machine
+    }
+}
+
 impl Default for Machine {
     /// A desktop machine with 256-bit vectors.
     fn default() -> Self {

@@ -24,7 +24,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use machine::Machine;
+pub use machine::{Assumed, Machine};
 pub use rules::Numerics;
 pub use saturate::Stop;
 pub use stats::{RegionStats, Stats, Totals};

@@ -252,7 +252,7 @@ pub fn inline_producer<V: Copy + PartialEq>(
     Some(Bound { kernel: b.finish(), inputs, outputs: consumer.outputs.clone() })
 }
 
-/// Puts the map `consumer`, which reads the result `value` of `producer` at its own position, into the store of
+/// Puts the map `consumer`, which reads the result `value` of `producer` at its own position, into the stores of
 /// `producer`; `value` itself is no longer written. None when it isn't legal.
 pub fn append_consumer<V: Copy + PartialEq>(
     producer: &Bound<V>,
@@ -276,16 +276,22 @@ pub fn append_consumer<V: Copy + PartialEq>(
     if !same_place || producer.kernel.buffer(old).ty.shape != consumer.kernel.buffer(target).ty.shape {
         return None;
     }
-    // One store writes the value, and nothing reads it back.
-    let writes: usize =
-        producer.kernel.stages.iter().flat_map(|s| &s.stores).filter(|s| s.buffer == old).count();
-    let plain = |s: &Store| s.update.is_none() && s.guard.is_none();
+    // Every store that writes the value gives an element of it, and nothing reads it back.
+    let stores: Vec<(usize, usize)> = producer
+        .kernel
+        .stages
+        .iter()
+        .enumerate()
+        .flat_map(|(at, stage)| (0..stage.stores.len()).map(move |which| (at, which)))
+        .filter(|(at, which)| producer.kernel.stages[*at].stores[*which].buffer == old)
+        .collect();
+    let plain = |(at, which): &(usize, usize)| {
+        let store = &producer.kernel.stages[*at].stores[*which];
+        store.update.is_none() && store.guard.is_none()
+    };
     let reread =
         producer.kernel.exprs.iter().any(|e| matches!(e, Scalar::Load { buffer, .. } if *buffer == old));
-    if writes != 1
-        || reread
-        || !producer.kernel.stages.iter().flat_map(|s| &s.stores).filter(|s| s.buffer == old).all(plain)
-    {
+    if reread || !stores.iter().all(plain) {
         return None;
     }
     let dtype = producer.kernel.buffer(old).ty.dtype;
@@ -310,22 +316,22 @@ pub fn append_consumer<V: Copy + PartialEq>(
         });
         buffers.insert(id, to);
     }
-    let at = producer.kernel.stages.iter().position(|s| s.stores.iter().any(|s| s.buffer == old))?;
-    let which = producer.kernel.stages[at].stores.iter().position(|s| s.buffer == old)?;
-    let stage = &producer.kernel.stages[at];
-    let store = &stage.stores[which];
-    let from = producer.kernel.dtype(stage, store.value);
-    let stored = through(&mut b, store.value, from, dtype);
-    let mut copier = Copier {
-        from: &consumer.kernel,
-        buffers,
-        axes: map.axes.iter().copied().zip(store.index.iter().copied()).collect(),
-        replaced: Some(reads),
-        guard: None,
-        done: IndexMap::new(),
-    };
-    let v = copier.expr(&mut b, map.stores[0].value, &mut |_, _, _| stored);
-    b.kernel_mut().stages[at].stores[which].value = v;
+    for (at, which) in stores {
+        let stage = &producer.kernel.stages[at];
+        let store = &stage.stores[which];
+        let from = producer.kernel.dtype(stage, store.value);
+        let stored = through(&mut b, store.value, from, dtype);
+        let mut copier = Copier {
+            from: &consumer.kernel,
+            buffers: buffers.clone(),
+            axes: map.axes.iter().copied().zip(store.index.iter().copied()).collect(),
+            replaced: Some(reads),
+            guard: None,
+            done: IndexMap::new(),
+        };
+        let v = copier.expr(&mut b, map.stores[0].value, &mut |_, _, _| stored);
+        b.kernel_mut().stages[at].stores[which].value = v;
+    }
     Some(Bound { kernel: b.finish(), inputs, outputs: consumer.outputs.clone() })
 }
 

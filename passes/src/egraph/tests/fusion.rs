@@ -1,7 +1,8 @@
 //! Which kernels come out.
 
-use super::{fused, kernels};
+use super::{check, fused, input, kernels};
 use crate::Options;
+use crate::testing::Random;
 
 const SOFTMAX: &str = "graph @f(%x: f32[64, 256]) {
     %0 = reduce %x {kind = max, axes = [1], keepdims = true}
@@ -43,4 +44,24 @@ fn layer_norm_is_one_kernel() {
     let graph = fused(LAYER_NORM, &Options::default());
     println!("{}", tcc_ir::text::print(&graph));
     assert_eq!(kernels(&graph).len(), 1);
+}
+
+#[test]
+fn what_follows_a_concatenation_goes_into_each_part() {
+    let text = "graph @f(%x: f32[3, 4], %y: f32[3, 2], %c: f32[3, 6], %s: f32[6]) {
+        %0 = neg %y
+        %1 = concat %x, %0, %x {axis = 1}
+        %2 = slice %1 {starts = [0, 4], sizes = [3, 6], steps = [1, 1]}
+        %3 = concat %0, %x {axis = 1}
+        %4 = mul %3, %c
+        %5 = add %4, %s
+        return %2, %5
+    }";
+    let random = &mut Random(1);
+    let after = check(text, &[vec![3, 4], vec![3, 2], vec![3, 6], vec![6]].map(|shape| input(shape, random)));
+    assert!(
+        kernels(&after).iter().any(|k| k.kernel.name == "neg_concat_mul_add"),
+        "{}",
+        tcc_ir::text::print(&after)
+    );
 }

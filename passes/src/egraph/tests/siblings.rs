@@ -1,35 +1,15 @@
 //! Products of one operand as one product.
 
-use super::{fused, kernels};
-use crate::testing::{Random, same};
+use super::{check, fused, input, kernels};
+use crate::testing::Random;
 use crate::{FusionLevel, Options};
-use tcc_ir::eval::evaluate;
-use tcc_ir::{DType, Graph, Op, Tensor, Value};
+use tcc_ir::{Graph, Op};
 
 /// Constants of random numbers, small enough for sums of them to be exact.
 fn constant(name: &str, shape: &[usize], random: &mut Random) -> String {
     let n: usize = shape.iter().product();
     let elems: Vec<String> = (0..n).map(|_| format!("{:?}", random.below(16) as f64 / 4.0 - 2.0)).collect();
     format!("%{name} = constant {{value = f32{shape:?} [{}]}}\n", elems.join(", "))
-}
-
-fn input(shape: Vec<usize>, random: &mut Random) -> Value {
-    let n: usize = shape.iter().product();
-    let elems: Vec<f64> = (0..n).map(|_| random.below(16) as f64 / 4.0 - 2.0).collect();
-    Tensor::from_floats(DType::F32, shape, elems).into()
-}
-
-/// The fused graph, and that it computes the same.
-fn check(text: &str, inputs: &[Value]) -> Graph {
-    let before = tcc_ir::text::parse(text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    let options = Options { fusion: FusionLevel::Horizontal, ..Options::default() };
-    let after = fused(text, &options);
-    let (want, have) =
-        (evaluate(&before, inputs).expect("it runs"), evaluate(&after, inputs).expect("it runs"));
-    for (a, b) in want.iter().zip(&have) {
-        assert!(same(a, b), "{a:?} became {b:?} in {}", tcc_ir::text::print(&after));
-    }
-    after
 }
 
 fn products(graph: &Graph) -> usize {
