@@ -20,6 +20,8 @@ pub struct Pool {
     workers: Vec<JoinHandle<()>>,
     /// Held during a parallel loop; another caller meanwhile does its loop alone.
     busy: Mutex<()>,
+    /// Threads that task graphs are spread over.
+    lanes: usize,
 }
 
 impl std::fmt::Debug for Pool {
@@ -84,7 +86,21 @@ impl Pool {
                 Err(_) => break,
             }
         }
-        Pool { shared, workers, busy: Mutex::new(()) }
+        // Lanes wait for each other: those beyond the CPUs that there are would only be waited for.
+        let lanes = (workers.len() + 1).min(usable);
+        Pool { shared, workers, busy: Mutex::new(()), lanes }
+    }
+
+    /// A pool that spreads task graphs over all of its threads, though there may be fewer CPUs: for tests.
+    #[doc(hidden)]
+    pub fn oversubscribed(threads: usize) -> Pool {
+        let mut pool = Pool::new(threads);
+        pool.lanes = pool.threads();
+        pool
+    }
+
+    pub(crate) fn lanes(&self) -> usize {
+        self.lanes
     }
 
     /// How long a thread that waits for another one polls before it sleeps.

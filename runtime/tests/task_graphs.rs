@@ -7,6 +7,7 @@ mod kernels;
 
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use support::*;
 use tcc_runtime::package::*;
@@ -127,7 +128,7 @@ fn contexts_share_a_pool_and_callers_change_memory() {
     let numbers: Vec<f32> = (0..500).map(|i| i as f32).collect();
     let expected = run(&mut model.context(1), &numbers);
     as_tasks(&mut model);
-    let (package, pool) = (Arc::new(model.package().unwrap()), Arc::new(Pool::new(3)));
+    let (package, pool) = (Arc::new(model.package().unwrap()), Arc::new(Pool::oversubscribed(3)));
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
@@ -174,6 +175,34 @@ fn the_first_task_at_fault_is_reported() {
             context.set_input(0, DType::F32, &[9], &bytes_f32(&[1.0; 9])).unwrap();
             let error = context.run().unwrap_err();
             assert!(matches!(&error, Error::Kernel { kernel, code: 1, .. } if kernel == "first"), "{error}");
+        }
+    }
+}
+
+static TILES: AtomicI64 = AtomicI64::new(0);
+
+unsafe extern "C" fn counted(_: *const *mut u8, _: *const i64, begin: i64, end: i64, _: *mut u8) -> i32 {
+    TILES.fetch_add(end - begin, Ordering::Relaxed);
+    0
+}
+
+#[test]
+fn every_tile_runs_once_when_threads_have_nothing_to_do() {
+    let mut b = Builder::new();
+    let (x, dims) = b.input("x", Form::Tensor, DType::F32, 1);
+    let counted = b.kernel("counted", counted);
+    for name in ["y", "z"] {
+        let out = b.output(name, Form::Tensor, DType::F32, &dims);
+        b.call(0, counted, &[x], &[out], &dims);
+    }
+    as_tasks(&mut b);
+    // Each step is small enough for one thread, and there are more threads than steps.
+    for threads in [1, 2, 3, 8] {
+        let mut context = b.context(threads);
+        for length in [0, 1, 2, 5] {
+            TILES.store(0, Ordering::Relaxed);
+            run(&mut context, &vec![1.0; length]);
+            assert_eq!(TILES.load(Ordering::Relaxed), 2 * length as i64, "{threads} threads");
         }
     }
 }

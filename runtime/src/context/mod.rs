@@ -57,7 +57,7 @@ impl Context {
         Context {
             memory: Memory::new(manifest, session.as_ref()),
             session,
-            workspace: Workspace::new(manifest, pool.threads()),
+            workspace: Workspace::new(manifest, &pool),
             plans: PlanCache::default(),
             profile: None,
             shapes_changed: true,

@@ -8,6 +8,7 @@ use crate::expr::Exprs;
 use crate::load::Package;
 use crate::memory::{Growable, Place};
 use crate::package::{Manifest, Step, SymbolId, ValueId};
+use crate::pool::Pool;
 
 use super::call::{Pending, RawInput};
 use super::tasks::Tasks;
@@ -46,7 +47,8 @@ unsafe impl Send for Workspace {}
 unsafe impl Sync for Workspace {}
 
 impl Workspace {
-    pub fn new(manifest: &Manifest, threads: usize) -> Workspace {
+    pub fn new(manifest: &Manifest, pool: &Pool) -> Workspace {
+        let threads = pool.threads();
         let steps = || manifest.blocks.iter().flat_map(|block| &block.steps);
         let most = |count: fn(&Step) -> usize| steps().map(count).max().unwrap_or(0);
         let rank = manifest.values.iter().map(|value| value.dims.len()).max().unwrap_or(0);
@@ -65,7 +67,7 @@ impl Workspace {
             })),
             scratch: (0..threads).map(|_| Buffer::new()).collect(),
             faults: (0..threads).map(|_| AtomicI32::new(0)).collect(),
-            tasks: Tasks::new(threads),
+            tasks: Tasks::new(pool.lanes()),
             inputs: Vec::with_capacity(arguments),
             shapes: Vec::with_capacity(arguments.saturating_mul(rank).min(MAX_RESERVED)),
             outputs: Vec::with_capacity(arguments),

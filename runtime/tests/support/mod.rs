@@ -176,7 +176,7 @@ impl Builder {
 
     pub fn context(&self, threads: usize) -> Context {
         let package = self.package().unwrap_or_else(|error| panic!("{error}"));
-        Context::new(Arc::new(package), Arc::new(Pool::new(threads)))
+        Context::new(Arc::new(package), Arc::new(Pool::oversubscribed(threads)))
     }
 }
 

@@ -41,8 +41,8 @@ struct Lane {
 const NONE: u32 = u32::MAX;
 
 impl Tasks {
-    pub fn new(threads: usize) -> Tasks {
-        Tasks { lanes: (0..threads).map(|_| Lane::default()).collect(), ..Tasks::default() }
+    pub fn new(lanes: usize) -> Tasks {
+        Tasks { lanes: (0..lanes).map(|_| Lane::default()).collect(), ..Tasks::default() }
     }
 
     /// Shapes changed.
@@ -89,13 +89,15 @@ impl Executor<'_> {
         };
         tasks.failed.store(NONE, Ordering::Relaxed);
         tasks.lanes.iter().for_each(Lane::reset);
-        let lanes = schedule.lanes();
-        match lanes {
+        match schedule.lanes() {
             0 | 1 => run.alone(0),
-            // A pool that is busy gives all lanes to this thread.
-            _ => self.pool.run(lanes as i64, &|thread, range: Range<i64>| match range.end - range.start {
-                1 => run.lane(range.start as usize, thread),
-                _ => run.alone(thread),
+            // A pool that is busy gives the numbers of all threads to this one.
+            _ => self.pool.run(self.pool.threads() as i64, &|thread, numbers: Range<i64>| {
+                if numbers.end - numbers.start > 1 {
+                    run.alone(thread);
+                } else if !numbers.is_empty() {
+                    run.lane(numbers.start as usize, thread);
+                }
             }),
         }
         run.outcome()
@@ -129,8 +131,10 @@ impl Run<'_> {
     }
 
     fn lane(&self, lane: usize, thread: usize) {
-        let own = &self.tasks.lanes[lane];
-        for &at in &self.schedule.by_lane[lane] {
+        let (Some(own), Some(shares)) = (self.tasks.lanes.get(lane), self.schedule.by_lane.get(lane)) else {
+            return;
+        };
+        for &at in shares {
             let share = &self.schedule.shares[at as usize];
             self.schedule.waits[share.waits.clone()].iter().for_each(|wait| self.wait(*wait));
             self.call(share, thread);
