@@ -190,10 +190,14 @@ unsafe extern "C" fn counted(_: *const *mut u8, _: *const i64, begin: i64, end: 
 fn every_tile_runs_once_when_threads_have_nothing_to_do() {
     let mut b = Builder::new();
     let (x, dims) = b.input("x", Form::Tensor, DType::F32, 1);
-    let counted = b.kernel("counted", counted);
+    let (counted, little) = (b.kernel("counted", counted), b.number(100));
     for name in ["y", "z"] {
         let out = b.output(name, Form::Tensor, DType::F32, &dims);
         b.call(0, counted, &[x], &[out], &dims);
+        let Some(Step::Kernel(step)) = b.manifest.blocks[0].steps.last_mut() else {
+            unreachable!("just pushed")
+        };
+        step.work = Some(Work { flops: little, bytes: little });
     }
     as_tasks(&mut b);
     // Each step is small enough for one thread, and there are more threads than steps.
