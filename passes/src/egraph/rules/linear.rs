@@ -18,6 +18,10 @@ pub const RULES: &[Rule] = &[
     Rule { name: "operand-scale-into-contract", numerics: Reassociate, apply: operand_scale_into_contract },
     // Convolutions pad by themselves.
     Rule { name: "pad-into-conv", numerics: Reassociate, apply: pad_into_conv },
+    // contract(x, w) + contract(y, w) is contract(x + y, w), and so for the other operand.
+    Rule { name: "sum-of-products", numerics: Reassociate, apply: sum_of_products },
+    // contract(contract(x, v), w) is contract(x, contract(v, w)): of constants the inner one costs nothing.
+    Rule { name: "product-of-products", numerics: Reassociate, apply: product_of_products },
 ];
 
 /// A product with a fixed factor: what is scaled, and the factor.
@@ -173,5 +177,63 @@ fn pad_into_conv(view: View, op: &Op, ins: &[Id]) -> Option<New> {
             ..conv.clone()
         };
         Some(New::op(padded, [operands[0].into(), ins[1].into()]))
+    })
+}
+
+fn sum_of_products(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+    let Op::Binary(Binary { kind: BinaryKind::Add }) = op else { return None };
+    if view.tensor(ins[0])? != view.tensor(ins[1])? || !view.single(ins[0]) || !view.single(ins[1]) {
+        return None;
+    }
+    let contracts = |id: Id| {
+        view.ops(id).filter_map(|(o, x)| match o {
+            Op::Contract(c) => Some((c, x)),
+            _ => None,
+        })
+    };
+    contracts(ins[0]).find_map(|(c, x)| {
+        let plain = |id: Id| view.tensor(id).is_some_and(|t| t.dtype == c.out && t.dtype.is_float());
+        contracts(ins[1])
+            .filter(|(d, y)| *d == c && plain(x[0]) && plain(x[1]) && plain(y[0]) && plain(y[1]))
+            .find_map(|(_, y)| {
+                let alike = |k: usize| view.tensor(x[k]) == view.tensor(y[k]);
+                // Sums of large constants for this alone would be kept beside them.
+                let own = |k: usize| !view.shared(x[k]) && !view.shared(y[k]);
+                if x[1] == y[1] && alike(0) && own(0) {
+                    Some(New::op(c.clone(), [binary(BinaryKind::Add, x[0], y[0]), x[1].into()]))
+                } else if x[0] == y[0] && alike(1) && own(1) {
+                    Some(New::op(c.clone(), [x[0].into(), binary(BinaryKind::Add, x[1], y[1])]))
+                } else {
+                    None
+                }
+            })
+    })
+}
+
+fn product_of_products(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+    let Op::Contract(outer) = op else { return None };
+    if !outer.lhs_batch.is_empty() || !weights(view, ins[1]).is_some_and(|w| w.dtype == outer.out) {
+        return None;
+    }
+    view.ops(ins[0]).find_map(|(o, operands)| {
+        let Op::Contract(inner) = o else { return None };
+        let (x, v) = (view.tensor(operands[0])?, weights(view, operands[1])?);
+        let plain =
+            x.dtype.is_float() && x.dtype == outer.out && v.dtype == outer.out && inner.out == outer.out;
+        if !inner.lhs_batch.is_empty() || !plain || !view.single(ins[0]) {
+            return None;
+        }
+        // What is summed over further out is left of the second operand.
+        let (kept, free) = (inner.lhs_free(x.rank()).len(), inner.rhs_free(v.rank()));
+        let summed: Vec<usize> =
+            outer.lhs.iter().map(|a| free.get(a.checked_sub(kept)?).copied()).collect::<Option<_>>()?;
+        if !some(summed.iter().chain(&inner.rhs).map(|a| &v.shape[*a])) {
+            return None;
+        }
+        let left: Vec<usize> = (0..v.rank()).filter(|a| !summed.contains(a)).collect();
+        let rhs = inner.rhs.iter().map(|a| left.iter().position(|b| b == a)).collect::<Option<_>>()?;
+        let both = Contract { lhs: summed, ..outer.clone() };
+        let both = New::op(both, [operands[1].into(), ins[1].into()]);
+        Some(New::op(Contract { rhs, ..inner.clone() }, [operands[0].into(), both]))
     })
 }

@@ -3,7 +3,7 @@
 use super::{New, Numerics, Rule};
 use crate::egraph::analysis::View;
 use crate::egraph::language::Id;
-use tcc_ir::ops::{Reduce, Reshape, Transpose};
+use tcc_ir::ops::{Reduce, Reshape, Slice, Transpose};
 use tcc_ir::{Dim, Op, Shape};
 
 use Numerics::{Exact, Reassociate};
@@ -18,18 +18,27 @@ pub const RULES: &[Rule] = &[
     // f(transpose(x), y) is transpose(f(x, y)): transposes meet and cancel.
     Rule { name: "compute-before-transpose", numerics: Exact, apply: compute_before_transpose },
     Rule { name: "reduce-before-transpose", numerics: Reassociate, apply: reduce_before_transpose },
+    // A part of one operand of a concatenation needs none of the others.
+    Rule { name: "slice-of-concat", numerics: Exact, apply: slice_of_concat },
+    Rule { name: "concat-twice", numerics: Exact, apply: concat_twice },
+    // Neighbours that are put together again.
+    Rule { name: "concat-of-slices", numerics: Exact, apply: concat_of_slices },
+    // What was there before the padding.
+    Rule { name: "slice-of-pad", numerics: Exact, apply: slice_of_pad },
 ];
 
 fn nothing(view: View, op: &Op, ins: &[Id]) -> Option<New> {
     let moves = match op {
         Op::Reshape(_) => true,
         Op::Transpose(t) => t.perm.is_sorted(),
+        Op::Slice(s) => s.starts.iter().all(|d| d.is_const(0)) && s.steps.iter().all(|d| d.is_const(1)),
         _ => false,
     };
     // The type of the whole is compared where the classes are made one.
     moves.then(|| view.tensor(ins[0]))??;
     let same = match op {
         Op::Reshape(r) => r.dims == view.tensor(ins[0])?.shape,
+        Op::Slice(s) => s.sizes == view.tensor(ins[0])?.shape,
         _ => true,
     };
     same.then(|| ins[0].into())
@@ -146,4 +155,107 @@ fn reduce_before_transpose(view: View, op: &Op, ins: &[Id]) -> Option<New> {
         left.map(|a| a - axes.iter().filter(|gone| *gone < a).count()).collect()
     };
     Some(New::op(Transpose { perm }, [inner]))
+}
+
+/// The first and the last place that a slice takes along an axis, as numbers; None when it takes nothing.
+fn range(slice: &Slice, axis: usize) -> Option<(i64, i64)> {
+    let number = |d: &Dim| d.as_const();
+    let (start, size) = (number(&slice.starts[axis])?, number(&slice.sizes[axis])?);
+    let last = start.checked_add(number(&slice.steps[axis])?.checked_mul(size.checked_sub(1)?)?)?;
+    (size > 0).then(|| (start.min(last), start.max(last)))
+}
+
+fn moved(slice: &Slice, axis: usize, by: i64, x: Id) -> New {
+    let mut slice = slice.clone();
+    slice.starts[axis] = slice.starts[axis].clone() - Dim::from(by);
+    New::op(slice, [x.into()])
+}
+
+fn slice_of_concat(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+    let Op::Slice(slice) = op else { return None };
+    view.ops(ins[0]).find_map(|(o, parts)| {
+        let Op::Concat(concat) = o else { return None };
+        let (first, last) = range(slice, concat.axis)?;
+        let mut start = 0;
+        for part in parts {
+            let end = start + view.tensor(*part)?.shape[concat.axis].as_const()?;
+            if start <= first && last < end {
+                return Some(moved(slice, concat.axis, start, *part));
+            }
+            start = end;
+        }
+        None
+    })
+}
+
+fn concat_twice(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+    let Op::Concat(outer) = op else { return None };
+    ins.iter().enumerate().find_map(|(i, x)| {
+        let (_, parts) = view.ops(*x).find(|(o, parts)| {
+            matches!(o, Op::Concat(inner) if inner.axis == outer.axis) && !parts.contains(x)
+        })?;
+        // What depends on constants only is put together ahead.
+        if view.fixed(*x) {
+            return None;
+        }
+        let all = ins[..i].iter().chain(parts).chain(&ins[i + 1..]);
+        Some(New::op(outer.clone(), all.map(|id| New::from(*id))))
+    })
+}
+
+fn concat_of_slices(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+    let Op::Concat(concat) = op else { return None };
+    let slices = |id: Id| {
+        view.ops(id).filter_map(|(o, x)| match o {
+            Op::Slice(slice) => Some((slice, x[0])),
+            _ => None,
+        })
+    };
+    let axis = concat.axis;
+    (1..ins.len()).find_map(|i| {
+        slices(ins[i - 1]).find_map(|(a, x)| {
+            let next = a.starts[axis].clone() + a.sizes[axis].clone();
+            let follows = |b: &Slice| {
+                let same =
+                    |of: fn(&Slice) -> &Vec<Dim>| (0..of(a).len()).all(|k| k == axis || of(a)[k] == of(b)[k]);
+                b.starts[axis] == next
+                    && a.steps[axis].is_const(1)
+                    && b.steps[axis].is_const(1)
+                    && same(|s| &s.starts)
+                    && same(|s| &s.sizes)
+                    && same(|s| &s.steps)
+            };
+            let (b, _) = slices(ins[i]).find(|(b, y)| *y == x && follows(b))?;
+            let mut both = a.clone();
+            both.sizes[axis] = both.sizes[axis].clone() + b.sizes[axis].clone();
+            let both = New::op(both, [x.into()]);
+            let (before, after) = (&ins[..i - 1], &ins[i + 1..]);
+            if before.is_empty() && after.is_empty() {
+                return Some(both);
+            }
+            let classes = |ids: &[Id]| ids.iter().map(|id| New::from(*id)).collect::<Vec<_>>();
+            Some(New::op(concat.clone(), [classes(before), vec![both], classes(after)].concat()))
+        })
+    })
+}
+
+fn slice_of_pad(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+    let Op::Slice(slice) = op else { return None };
+    view.ops(ins[0]).find_map(|(o, x)| {
+        let Op::Pad(pad) = o else { return None };
+        let shape = &view.tensor(x[0])?.shape;
+        let mut inner = slice.clone();
+        for axis in 0..shape.len() {
+            let (before, after) = (pad.before[axis].as_const()?, pad.after[axis].as_const()?);
+            if (before, after) == (0, 0) {
+                continue;
+            }
+            let (first, last) = range(slice, axis)?;
+            if before < 0 || after < 0 || first < before || last >= before + shape[axis].as_const()? {
+                return None;
+            }
+            inner.starts[axis] = Dim::from(slice.starts[axis].as_const()? - before);
+        }
+        Some(New::op(inner, [x[0].into()]))
+    })
 }

@@ -3,6 +3,10 @@
 //! A sample is a graph in which `$T` stands for an element type and `$N`, `$M`, `$K` for extents, 0 and 1 among
 //! them. Inputs whose names begin with `c` become constants.
 
+mod algebra;
+mod linear;
+mod movement;
+
 use crate::egraph::analysis::View;
 use crate::egraph::language::Id;
 use crate::egraph::region::Region;
@@ -29,270 +33,8 @@ const fn sample(rule: &'static str, dtypes: &'static [DType], text: &'static str
     Sample { rule, dtypes, text }
 }
 
-const SAMPLES: &[Sample] = &[
-    sample(
-        "constants-together",
-        NUMBERS,
-        "graph @f(%x: $T[$N, $M], %c: $T[$M], %ca: $T[$N, 1]) {
-        %0 = mul %x, %c
-        %1 = mul %0, %ca
-        return %1 }",
-    ),
-    sample(
-        "constants-together",
-        NUMBERS,
-        "graph @f(%x: $T[$N, $M], %c: $T, %ca: $T[$M]) {
-        %0 = add %x, %c
-        %1 = add %0, %ca
-        return %1 }",
-    ),
-    sample(
-        "bounds-together",
-        NUMBERS,
-        "graph @f(%x: $T[$N, $M], %c: $T[$M], %ca: $T) {
-        %0 = max %x, %c
-        %1 = max %0, %ca
-        return %1 }",
-    ),
-    sample(
-        "bounds-together",
-        NUMBERS,
-        "graph @f(%x: $T[$N, $M], %c: $T, %ca: $T[$N, 1]) {
-        %0 = min %x, %c
-        %1 = min %0, %ca
-        return %1 }",
-    ),
-    sample(
-        "sub-constant-as-add",
-        NUMBERS,
-        "graph @f(%x: $T[$N, $M], %c: $T[$M]) {
-        %0 = sub %x, %c
-        return %0 }",
-    ),
-    sample(
-        "div-constant-as-mul",
-        &[F32, F64],
-        "graph @f(%x: $T[$N, $M], %c: $T[$M]) {
-        %0 = div %x, %c
-        return %0 }",
-    ),
-    sample(
-        "div-broadcast-as-mul",
-        FLOATS,
-        "graph @f(%x: $T[$N, 5], %y: $T[$N, 1]) {
-        %0 = div %x, %y
-        return %0 }",
-    ),
-    sample(
-        "scale-past-bias",
-        F,
-        "graph @f(%x: $T[$N, $K], %c: $T[$K, $M], %ca: $T[$M], %cb: $T[$M]) {
-        %0 = contract %x, %c {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = $T}
-        %1 = add %0, %ca
-        %2 = mul %1, %cb
-        return %2 }",
-    ),
-    sample(
-        "common-factor",
-        FLOATS,
-        "graph @f(%a: $T[$N, $M], %b: $T[$M], %c: $T[$N, 1]) {
-        %0 = mul %a, %c
-        %1 = mul %b, %c
-        %2 = add %0, %1
-        return %2 }",
-    ),
-    sample(
-        "square",
-        &[F32, F16, BF16],
-        "graph @f(%x: $T[$N, $M]) {
-        %two = constant {value = $T[1] [2.0]}
-        %0 = pow %x, %two
-        return %0 }",
-    ),
-    sample(
-        "cube",
-        FLOATS,
-        "graph @f(%x: $T[$N, $M]) {
-        %three = constant {value = $T[] [3.0]}
-        %0 = pow %x, %three
-        return %0 }",
-    ),
-    sample(
-        "power-as-root",
-        FLOATS,
-        "graph @f(%x: $T[$N, $M]) {
-        %half = constant {value = $T[] [0.5]}
-        %0 = pow %x, %half
-        return %0 }",
-    ),
-    sample(
-        "sigmoid",
-        FLOATS,
-        "graph @f(%x: $T[$N, $M]) {
-        %one = constant {value = $T[1] [1.0]}
-        %0 = neg %x
-        %1 = exp %0
-        %2 = add %1, %one
-        %3 = div %one, %2
-        return %3 }",
-    ),
-    sample(
-        "sigmoid",
-        FLOATS,
-        "graph @f(%x: $T[$N, $M]) {
-        %one = constant {value = $T[] [1.0]}
-        %0 = neg %x
-        %1 = exp %0
-        %2 = add %one, %1
-        %3 = reciprocal %2
-        return %3 }",
-    ),
-    sample(
-        "log-of-one-more",
-        FLOATS,
-        "graph @f(%x: $T[$N, $M]) {
-        %one = constant {value = $T[] [1.0]}
-        %0 = add %x, %one
-        %1 = log %0
-        return %1 }",
-    ),
-    sample(
-        "log-of-exp",
-        FLOATS,
-        "graph @f(%x: $T[$N, $M]) {
-        %0 = exp %x
-        %1 = log %0
-        return %1 }",
-    ),
-    sample(
-        "log-of-quotient",
-        FLOATS,
-        "graph @f(%x: $T[$N, $M], %y: $T[$N, 1]) {
-        %0 = exp %x
-        %1 = div %0, %y
-        %2 = log %1
-        return %2 }",
-    ),
-    sample(
-        "move-of-nothing",
-        NUMBERS,
-        "graph @f(%x: $T[$N, $M]) {
-        %0 = transpose %x {perm = [0, 1]}
-        %1 = reshape %0 {dims = [$N, $M]}
-        return %1 }",
-    ),
-    sample(
-        "reshape-twice",
-        NUMBERS,
-        "graph @f(%x: $T[$N, 2, $M]) {
-        %0 = reshape %x {dims = [2, $N, $M]}
-        %1 = reshape %0 {dims = [$N, $M, 2]}
-        return %1 }",
-    ),
-    sample(
-        "transpose-twice",
-        NUMBERS,
-        "graph @f(%x: $T[$N, $M, 2, 3]) {
-        %0 = transpose %x {perm = [1, 2, 3, 0]}
-        %1 = transpose %0 {perm = [0, 2, 3, 1]}
-        return %1 }",
-    ),
-    sample(
-        "compute-before-reshape",
-        NUMBERS,
-        "graph @f(%x: $T[6, $M], %y: $T[2, 3, $M]) {
-        %0 = reshape %x {dims = [2, 3, $M]}
-        %1 = sub %0, %y
-        return %1 }",
-    ),
-    sample(
-        "compute-before-reshape",
-        NUMBERS,
-        "graph @f(%x: $T[6, $M], %y: $T[1, $M], %z: $T[1, 1, 1]) {
-        %0 = reshape %x {dims = [2, 3, $M]}
-        %1 = sub %0, %y
-        %2 = max %1, %z
-        return %2 }",
-    ),
-    sample(
-        "compute-before-reshape",
-        NUMBERS,
-        "graph @f(%x: $T[$M], %y: $T[1, 1, $M]) {
-        %0 = reshape %x {dims = [1, 1, $M]}
-        %1 = sub %y, %0
-        %2 = neg %1
-        return %2 }",
-    ),
-    sample(
-        "compute-before-transpose",
-        NUMBERS,
-        "graph @f(%x: $T[$N, $M, 3], %y: $T[$N, $M, 3], %c: $T[$M], %s: $T[1]) {
-        %0 = transpose %x {perm = [2, 0, 1]}
-        %1 = transpose %y {perm = [2, 0, 1]}
-        %2 = sub %0, %1
-        %3 = sub %0, %c
-        %4 = max %0, %s
-        return %2, %3, %4 }",
-    ),
-    sample(
-        "reduce-before-transpose",
-        NUMBERS,
-        "graph @f(%x: $T[$N, $M, 3]) {
-        %0 = transpose %x {perm = [2, 0, 1]}
-        %1 = reduce %0 {kind = sum, axes = [0, 2], keepdims = true}
-        %2 = reduce %0 {kind = max, axes = [1], keepdims = false}
-        return %1, %2 }",
-    ),
-    sample(
-        "scale-into-weights",
-        F,
-        "graph @f(%x: $T[$N, $K], %c: $T[$K, $M], %ca: $T[$M]) {
-        %0 = contract %x, %c {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = $T}
-        %1 = mul %0, %ca
-        return %1 }",
-    ),
-    sample(
-        "scale-into-weights",
-        F,
-        "graph @f(%x: $T[2, $N, $K], %c: $T[2, $M, $K], %ca: $T[2, 1, $M]) {
-        %0 = contract %x, %c {lhs_batch = [0], rhs_batch = [0], lhs = [2], rhs = [2], out = $T}
-        %1 = mul %0, %ca
-        return %1 }",
-    ),
-    sample(
-        "scale-into-weights",
-        F,
-        "graph @f(%x: $T[$N, $K], %c: $T[$M, $K], %ca: $T[$M, 1]) {
-        %0 = contract %c, %x {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [1], out = $T}
-        %1 = mul %0, %ca
-        return %1 }",
-    ),
-    sample(
-        "scale-into-weights",
-        F,
-        "graph @f(%x: $T[$N, 4, 5], %c: $T[6, 2, 3], %ca: $T[6, 1]) {
-        %0 = conv %x, %c {strides = [1], dilations = [1], pads_before = [1], pads_after = [1], groups = 2}
-        %1 = mul %0, %ca
-        return %1 }",
-    ),
-    sample(
-        "operand-scale-into-contract",
-        F,
-        "graph @f(%x: $T[$N, $K], %c: $T[$K, $M], %ca: $T[$K]) {
-        %0 = mul %x, %ca
-        %1 = contract %0, %c {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = $T}
-        return %1 }",
-    ),
-    sample(
-        "pad-into-conv",
-        F,
-        "graph @f(%x: $T[$N, 2, 5], %c: $T[1, 2, 2]) {
-        %zero = constant {value = $T[] [0.0]}
-        %0 = pad %x, %zero {before = [0, 0, 1], after = [0, 0, 2], mode = constant}
-        %1 = conv %0, %c {strides = [2], dilations = [1], pads_before = [1], pads_after = [0], groups = 1}
-        return %1 }",
-    ),
-];
+/// By theme.
+const SAMPLES: [&[Sample]; 3] = [algebra::SAMPLES, movement::SAMPLES, linear::SAMPLES];
 
 /// A graph made from a sample; None when the sizes don't go together.
 fn instantiate(
@@ -402,7 +144,7 @@ fn instance(graph: &mut Graph, new: &New, values: &IndexMap<Id, ValueId>) -> Opt
 #[test]
 fn every_rule_is_sound() {
     for rule in RULES.iter().copied().flatten() {
-        let samples: Vec<&Sample> = SAMPLES.iter().filter(|s| s.rule == rule.name).collect();
+        let samples: Vec<&Sample> = SAMPLES.into_iter().flatten().filter(|s| s.rule == rule.name).collect();
         assert!(!samples.is_empty(), "{} has no sample", rule.name);
         for sample in samples {
             match check(rule, sample) {
@@ -415,7 +157,7 @@ fn every_rule_is_sound() {
 
 #[test]
 fn samples_name_rules_that_are_there() {
-    for sample in SAMPLES {
+    for sample in SAMPLES.into_iter().flatten() {
         assert!(RULES.iter().copied().flatten().any(|r| r.name == sample.rule), "{}", sample.rule);
     }
 }
