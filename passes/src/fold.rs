@@ -5,6 +5,7 @@ use crate::cse::is_random;
 use crate::pass::{Changed, Context, Pass, Regions};
 use tcc_ir::graph::SymbolSource;
 use tcc_ir::ops::{Constant, Sizes};
+use tcc_ir::tensor::n_elements;
 use tcc_ir::{
     DType, Diagnostic, Dim, EvalCx, EvalError, Graph, Node, NodeId, Op, Tensor, Type, Value, ValueId,
 };
@@ -187,7 +188,8 @@ fn steps(node: &Node, ins: &[Tensor], outs: &[Type]) -> Option<u64> {
     let written = outs
         .iter()
         .map(|ty| match ty.as_tensor()?.static_shape() {
-            Some(shape) => u64::try_from(tcc_ir::tensor::n_elements(&shape)?).ok(),
+            // The indices along an axis are listed, even where there are no elements.
+            Some(shape) => u64::try_from(shape.iter().copied().fold(n_elements(&shape)?, usize::max)).ok(),
             None => Some(read),
         })
         .sum::<Option<u64>>()?;
@@ -197,7 +199,7 @@ fn steps(node: &Node, ins: &[Tensor], outs: &[Type]) -> Option<u64> {
 
 /// Elements that go into one element of the output; None for operators whose work isn't bounded by their operands.
 fn per_output(node: &Node, ins: &[Tensor]) -> Option<u64> {
-    let product = |extents: &[usize]| u64::try_from(tcc_ir::tensor::n_elements(extents)?).ok();
+    let product = |extents: &[usize]| u64::try_from(n_elements(extents)?).ok();
     match &node.op {
         Op::Contract(op) => product(&op.lhs.iter().map(|a| ins[0].shape()[*a]).collect::<Vec<_>>()),
         Op::Conv(_) => product(&ins[1].shape()[1..]),

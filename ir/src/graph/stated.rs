@@ -31,7 +31,11 @@ impl Graph {
         let mut cx = InferCx::new(&self.prefix, first).avoiding(&self.symbols);
         let facts: Vec<Fact> = inputs.iter().map(|v| self.fact(*v)).collect();
         let types = op.infer(&mut cx, &facts)?;
-        let elems = types.first().and_then(|ty| small_int(ty).and_then(|t| op.elems(&facts, t)));
+        let elems = types.first().and_then(small_int).and_then(|ty| match ty.static_shape()?.contains(&0) {
+            // Its other extents may be huge: nothing is to be asked for each index along them.
+            true => Some(Vec::new()),
+            false => op.elems(&facts, ty),
+        });
         let (symbols, checks) = (cx.symbols, cx.checks);
         Ok(Inferred { types, elems, checks, symbols })
     }

@@ -4,6 +4,7 @@ use super::language::{Head, Id, Term};
 use crate::fold::{FREE_BYTES, FoldLimits, is_free};
 use egg::DidMerge;
 use tcc_ir::ops::Constant;
+use tcc_ir::tensor::n_elements;
 use tcc_ir::{EvalCx, EvalError, Graph, Op, Tensor, TensorType, Type, Value};
 
 /// The analysis. It has no state of its own.
@@ -86,7 +87,10 @@ fn evaluate(egraph: &EGraph, op: &Op, outs: &[Type], operands: &[Id]) -> Option<
     if !op.is_elementwise() && !moves {
         return None;
     }
-    let small = |shape: &[usize]| tcc_ir::tensor::n_elements(shape).is_some_and(|n| n <= MAX_ELEMENTS);
+    // The indices along an axis are listed, even where there are no elements.
+    let small = |shape: &[usize]| {
+        n_elements(shape).is_some_and(|n| shape.iter().all(|&extent| extent <= MAX_ELEMENTS) && n <= MAX_ELEMENTS)
+    };
     let [Type::Tensor(out)] = outs else { return None };
     let shape = out.static_shape().filter(|shape| small(shape))?;
     let ins = operands.iter().map(|id| egraph[*id].data.constant.clone().filter(|t| small(t.shape())));
