@@ -89,7 +89,8 @@ fn evaluate(egraph: &EGraph, op: &Op, outs: &[Type], operands: &[Id]) -> Option<
     }
     // The indices along an axis are listed, even where there are no elements.
     let small = |shape: &[usize]| {
-        n_elements(shape).is_some_and(|n| shape.iter().all(|&extent| extent <= MAX_ELEMENTS) && n <= MAX_ELEMENTS)
+        n_elements(shape)
+            .is_some_and(|n| shape.iter().all(|&extent| extent <= MAX_ELEMENTS) && n <= MAX_ELEMENTS)
     };
     let [Type::Tensor(out)] = outs else { return None };
     let shape = out.static_shape().filter(|shape| small(shape))?;
