@@ -121,6 +121,7 @@ fn machine(target: &Target) -> tcc_passes::Machine {
         bandwidth: known.bandwidth,
         // What a thread of any device has for itself.
         scratch: target.is_gpu().then_some(4 << 10),
+        row_block: tcc_codegen::row_block(target),
         // Clocks change while a machine runs; what is compiled must not.
         ..tcc_passes::Machine::default()
     }

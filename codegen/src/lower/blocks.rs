@@ -13,20 +13,23 @@ use super::span::Tiling;
 use super::writer::Val;
 use crate::machine::Machine;
 use crate::target::Target;
-use tcc_ir::kernel::{AxisId, BufferId, BufferKind, Builder, ExprId, Kernel, Stage};
+use tcc_ir::kernel::{AxisId, BufferId, BufferKind, Builder, ExprId, Kernel, Places, Stage};
 use tcc_ir::ops::BinaryKind;
 use tcc_ir::{DType, Dim, Symbol};
 
 /// Rows of a block at most: what is read once a block is used often enough then.
 const MOST: i64 = 96;
-/// Rows of a block at least, whatever the temporaries take or threads would like.
+/// Rows that a block has at least, whatever the temporaries take or threads would like.
 const LEAST: i64 = 24;
 /// Fewer rows than these don't fill a register block.
 const FEW_ROWS: i64 = 4;
-/// Tiles a core below which blocks are made smaller, so that threads have work.
-const FEW_TILES: i64 = 2;
 /// What a size without an upper bound counts as.
 const USUAL: i64 = 512;
+
+/// Rows of a block at most on a target; 0 where kernels aren't run in blocks.
+pub fn row_block(target: &Target) -> u32 {
+    if target.is_gpu() || target.vector_bits == 0 { 0 } else { MOST as u32 }
+}
 
 /// A kernel whose stages run over a block of rows.
 pub struct Blocks {
@@ -66,9 +69,7 @@ impl Blocks {
         if kernel.extent(axis).as_const().is_some_and(|rows| rows < FEW_ROWS) {
             return None;
         }
-        let machine = Machine::of(target);
-        let (mr, nr) = Contract::register_block(&machine, DType::F32);
-        let plain = Blocks::new(kernel, axis, target, (block_size(kernel, axis, &machine, mr), false));
+        let plain = Blocks::new(kernel, axis, target, false);
         if plain.n_products() == 0 {
             return None;
         }
@@ -76,7 +77,7 @@ impl Blocks {
         // place.
         let gathers = |c: &Contract| c.gathers() && !c.column_buffer(&plain.kernel).is_some_and(is_constant);
         if plain.products.iter().flatten().any(gathers) {
-            let across = Blocks::new(kernel, axis, target, (block_size(kernel, axis, &machine, nr), true));
+            let across = Blocks::new(kernel, axis, target, true);
             if across.n_products() >= plain.n_products() {
                 return Some(across);
             }
@@ -84,8 +85,8 @@ impl Blocks {
         Some(plain)
     }
 
-    fn new(kernel: &Kernel, axis: AxisId, target: &Target, (size, across): (i64, bool)) -> Blocks {
-        let rows = kernel.extent(axis).clone();
+    fn new(kernel: &Kernel, axis: AxisId, target: &Target, across: bool) -> Blocks {
+        let (rows, size) = (kernel.extent(axis).clone(), block_size(kernel, axis, target, across));
         let mut shapes = kernel.clone();
         let [block, row] = [rows.ceil_div(&size.into()), size.into()].map(|extent| {
             shapes.axes.push(extent);
@@ -227,21 +228,26 @@ fn stores_to(kernel: &Kernel, stage: &Stage, kind: BufferKind) -> bool {
     stage.stores.iter().any(|store| kernel.buffer(store.buffer).kind == kind)
 }
 
-/// Rows of a block: as many as keep the temporaries in the second-level cache, of about the same number in each
-/// block, in units of what a register block has.
-fn block_size(kernel: &Kernel, axis: AxisId, machine: &Machine, unit: i64) -> i64 {
+/// Rows of a block: as many as keep the temporaries in the second-level cache, in units that fill vectors where those
+/// run along the rows, and as few as can be that are computed to fill up register blocks.
+fn block_size(kernel: &Kernel, axis: AxisId, target: &Target, across: bool) -> i64 {
+    let machine = Machine::of(target);
+    let (mr, nr) = Contract::register_block(&machine, DType::F32);
+    let unit = if across { nr } else { mr };
     let usual = |s: &Symbol| Some(s.hi.unwrap_or(USUAL).clamp(s.lo.max(1), USUAL.max(s.lo)));
     let number = |d: &Dim| d.eval(&usual).unwrap_or(USUAL).max(1);
-    let bytes: i64 = kernel.buffers_of(BufferKind::Temp).map(|(_, b)| number(&b.ty.n_bytes())).sum();
-    // Half of the cache is left to the operands.
-    let most = ((machine.l2 / 2) as i64 / bytes.max(1)).clamp(LEAST, MOST);
+    let bytes: i64 = Places::of(kernel).bytes.iter().map(number).sum();
+    // The rest of the cache is for the operands.
+    let cached = machine.l2 as i64 * 3 / 4 / bytes.max(1);
     let rows = number(kernel.extent(axis));
     let others: Vec<AxisId> = kernel.outer.iter().copied().filter(|a| *a != axis).collect();
-    let wanted = ceil_div(FEW_TILES * i64::from(machine.cores), number(&product(kernel, &others)));
-    let shared = (rows / wanted).clamp(LEAST, MOST);
-    let most = most.min(shared);
-    let size = ceil_div(rows, ceil_div(rows, most));
-    (ceil_div(size, unit) * unit).min((MOST / unit).max(1) * unit)
+    let wanted = ceil_div(i64::from(machine.cores), number(&product(kernel, &others)));
+    let most = cached.min(rows / wanted).clamp(LEAST, MOST.max(unit));
+    let up = |n: i64, unit: i64| ceil_div(n, unit) * unit;
+    let least = ceil_div(rows, most);
+    let sizes = (least..=2 * least).map(|blocks| (blocks, up(ceil_div(rows, blocks), unit)));
+    let computed = |(blocks, size): &(i64, i64)| blocks * (size + up(*size, mr));
+    sizes.filter(|(_, size)| *size <= up(most, unit)).min_by_key(computed).map_or(unit, |(_, size)| size)
 }
 
 fn ceil_div(n: i64, by: i64) -> i64 {

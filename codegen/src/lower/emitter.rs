@@ -7,7 +7,7 @@ use super::writer::{Ty, Val, Writer};
 use crate::mlir::Buffer;
 use crate::target::{Arch, Target};
 use indexmap::{IndexMap, IndexSet};
-use tcc_ir::kernel::{AxisId, BufferId, BufferKind, ExprId, Kernel, Stage};
+use tcc_ir::kernel::{AxisId, BufferId, BufferKind, ExprId, Kernel, Places, Stage};
 use tcc_ir::{DType, Dim};
 
 pub struct Emitter<'a> {
@@ -80,10 +80,15 @@ impl<'a> Emitter<'a> {
 
     /// Gives temporaries their place in scratch memory. Returns the bytes that they take.
     pub fn temps_in_scratch(&mut self) -> Dim {
-        let mut used = Dim::from(0);
-        for (id, buffer) in self.kernel.buffers_of(BufferKind::Temp) {
-            let (at, n) = (self.dim(&used), self.dim(&buffer.ty.n_elements()));
-            let elem = self.element(id);
+        let places = Places::of(self.kernel);
+        let mut starts = vec![Dim::from(0)];
+        for bytes in &places.bytes {
+            let used = &starts[starts.len() - 1];
+            starts.push(used.clone() + aligned(bytes));
+        }
+        for (id, place) in &places.of {
+            let (at, n) = (self.dim(&starts[*place]), self.dim(&self.kernel.buffer(*id).ty.n_elements()));
+            let elem = self.element(*id);
             let at = self.w.index_cast(&at, Ty::Index);
             let n = self.w.index_cast(&n, Ty::Index);
             let memory = Memory { name: format!("%t{}", id.0), ty: format!("memref<?x{elem}>") };
@@ -91,10 +96,9 @@ impl<'a> Emitter<'a> {
                 "{} = memref.view %scratch[{at}][{n}] : memref<?xi8> to {}",
                 memory.name, memory.ty
             ));
-            self.place(id, memory);
-            used = used + aligned(&buffer.ty.n_bytes());
+            self.place(*id, memory);
         }
-        used
+        starts.pop().expect("the end of the last one")
     }
 
     /// The finished body and its dims.

@@ -21,6 +21,7 @@ mod span;
 pub(crate) mod tests;
 pub(crate) mod writer;
 
+pub use blocks::row_block;
 pub use contract::{Layout, prepack};
 pub use span::Span;
 

@@ -15,12 +15,14 @@
 mod build;
 mod canonical;
 mod interp;
+mod places;
 #[cfg(test)]
 mod tests;
 mod verify;
 
 pub use build::Builder;
 pub use interp::interpret;
+pub use places::Places;
 
 use crate::attr::{Attr, AttrValue, Float};
 use crate::ops::{BinaryKind, UnaryKind};

@@ -5,6 +5,7 @@
 //! computing. Computing counts every evaluation of an expression, so work done twice is paid twice.
 
 use super::machine::Machine;
+use super::products::{Block, contracted};
 use tcc_ir::kernel::{AxisId, BufferId, BufferKind, ExprId, Kernel, Scalar, Stage};
 use tcc_ir::ops::{BinaryKind, UnaryKind};
 use tcc_ir::{DType, Dim};
@@ -34,7 +35,8 @@ pub struct Cost {
 
 /// Estimates a kernel. `constant` tells which of its operands are constants.
 pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) -> bool) -> Cost {
-    let estimate = Estimate { kernel, machine, axes_of: axes_of(kernel) };
+    let block = Block::of(kernel, machine);
+    let estimate = Estimate { kernel, machine, axes_of: axes_of(kernel), block };
     let mut total = Cost::default();
     let mut cycles = 0.0;
     let mut reads = vec![0.0; kernel.buffers.len()];
@@ -48,8 +50,9 @@ pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) ->
         let at_stores = if stage.scan { inner } else { parallel };
         let (per_acc, per_store) = estimate.stage(stage, &accs, &stores);
         total.flops += at_stores * per_store.0 + inner * per_acc.0;
-        cycles += at_stores * per_store.1 + inner * per_acc.1;
-        if !kernel.outer.is_empty() {
+        let reading = block.as_ref().and_then(|b| b.reading(kernel, stage, machine)).unwrap_or(0.0);
+        cycles += at_stores * per_store.1 + (inner * per_acc.1).max(reading * machine.hertz);
+        if !kernel.outer.is_empty() && !estimate.is_blocked_product(stage) {
             let turns =
                 stage.axes.last().or(stage.reduce.last()).map_or(1.0, |a| size(kernel.extent(*a)).max(1.0));
             cycles += ENTER * (outer + inner / turns);
@@ -78,7 +81,7 @@ pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) ->
     let work = kernel.stages.iter().map(|s| points(kernel, &s.axes) * points(kernel, &s.reduce)).sum::<f64>();
     let most = match (kernel.outer.is_empty(), kernel.stages.len()) {
         _ if kernel.serial => 1.0,
-        (false, _) => outer,
+        (false, _) => block.as_ref().map_or(outer, |b| outer / b.rows * (b.rows / Block::LEAST).ceil()),
         (true, 1) => f64::INFINITY,
         // Nothing to share out.
         (true, _) => 1.0,
@@ -88,7 +91,7 @@ pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) ->
     total
 }
 
-fn points(kernel: &Kernel, axes: &[AxisId]) -> f64 {
+pub fn points(kernel: &Kernel, axes: &[AxisId]) -> f64 {
     axes.iter().map(|a| size(kernel.extent(*a))).product()
 }
 
@@ -98,14 +101,14 @@ pub fn reachable(kernel: &Kernel, roots: impl IntoIterator<Item = ExprId>) -> Ve
 }
 
 /// A set of axes. Those beyond the last bit share it.
-type Axes = u128;
+pub type Axes = u128;
 
-fn bit(axis: AxisId) -> Axes {
+pub fn bit(axis: AxisId) -> Axes {
     1 << axis.0.min(127)
 }
 
 /// The axes that each expression depends on.
-fn axes_of(kernel: &Kernel) -> Vec<Axes> {
+pub fn axes_of(kernel: &Kernel) -> Vec<Axes> {
     let mut found: Vec<Axes> = Vec::with_capacity(kernel.exprs.len());
     for (i, e) in kernel.exprs.iter().enumerate() {
         let own = match e {
@@ -120,27 +123,7 @@ fn axes_of(kernel: &Kernel) -> Vec<Axes> {
     found
 }
 
-/// A product of values that don't vary along the same parallel axes, which a stage sums up: a matrix product or
-/// convolution, where each value is used many times.
-pub fn contracted(kernel: &Kernel, stage: &Stage) -> Option<(ExprId, ExprId)> {
-    if stage.reduce.is_empty() || stage.scan {
-        return None;
-    }
-    let products = stage.accs.iter().filter_map(|acc| match kernel.expr(acc.value) {
-        Scalar::Binary(BinaryKind::Mul, x, y) if x != y => Some((*x, *y)),
-        _ => None,
-    });
-    let products: Vec<_> = products.collect();
-    if products.is_empty() {
-        return None;
-    }
-    let axes = axes_of(kernel);
-    let parallel = kernel.outer.iter().chain(&stage.axes).fold(0, |set, a| set | bit(*a));
-    let varies = |e: ExprId| axes[e.0 as usize] & parallel;
-    products.into_iter().find(|(x, y)| varies(*x) != varies(*y))
-}
-
-fn loads<'k>(kernel: &'k Kernel, set: &'k [bool]) -> impl Iterator<Item = (BufferId, &'k [ExprId])> {
+pub fn loads<'k>(kernel: &'k Kernel, set: &'k [bool]) -> impl Iterator<Item = (BufferId, &'k [ExprId])> {
     kernel.exprs.iter().zip(set).filter(|(_, used)| **used).filter_map(|(e, _)| match e {
         Scalar::Load { buffer, index, .. } => Some((*buffer, &index[..])),
         _ => None,
@@ -151,6 +134,7 @@ struct Estimate<'k> {
     kernel: &'k Kernel,
     machine: &'k Machine,
     axes_of: Vec<Axes>,
+    block: Option<Block>,
 }
 
 impl Estimate<'_> {
@@ -180,7 +164,7 @@ impl Estimate<'_> {
         let kernel = self.kernel;
         let Some((x, y)) = contracted(kernel, stage) else { return false };
         if kernel.stages.len() > 1 || !kernel.outer.is_empty() {
-            return false;
+            return self.block.is_some();
         }
         let only = |a: ExprId, b: ExprId| -> f64 {
             let axes = stage.axes.iter().filter(|axis| self.along(a, **axis) && !self.along(b, **axis));

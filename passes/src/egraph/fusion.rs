@@ -5,12 +5,14 @@
 //! stages over one row. Composition of everything with everything explodes over diamonds, so each class keeps a beam
 //! of its best kernels, by an estimate of what a solution with them costs; what the beam drops is counted.
 
+use super::FusionLevel;
 use super::analysis::EGraph;
 use super::bits::Bits;
 use super::cost::{self, Cost};
 use super::language::{Head, Id, Term};
 use super::machine::Machine;
 use super::order::Order;
+use super::products::{self, Block, has_product};
 use super::seeds::Seeds;
 use super::shares::Shares;
 use super::siblings::Split;
@@ -65,8 +67,7 @@ pub struct Fusion<'a> {
     pub roots: Vec<Id>,
     /// Classes that are parts of others.
     pub splits: &'a [Split],
-    /// Whether kernels are composed at all.
-    pub compose: bool,
+    pub level: FusionLevel,
     /// Sizes that scratch memory may have.
     pub known_at_bind: &'a dyn Fn(&Dim) -> bool,
 }
@@ -98,7 +99,8 @@ impl Fusion<'_> {
         };
         state.seconds.resize(state.shares.len(), 0.0);
         for (i, seeds) in seeds.into_iter().enumerate() {
-            let composed = if self.compose { state.compose(i, &seeds) } else { Vec::new() };
+            let composed =
+                if self.level >= FusionLevel::Vertical { state.compose(i, &seeds) } else { Vec::new() };
             let found = state.keep(i, seeds, composed);
             let best = found.first();
             state.pay(i, best);
@@ -225,7 +227,7 @@ impl State<'_> {
         absorbed.extend(&producer.absorbed);
         absorbed.insert(read);
         // Matrix products aren't computed twice, whatever the estimate says: it knows their best case only.
-        if is_product(&maker.kernel) && self.escapes(read, &absorbed, i) {
+        if has_product(&maker.kernel) && self.escapes(read, &absorbed, i) {
             return None;
         }
         let mut bound = self.kernel(consumer, maker, value)?;
@@ -250,8 +252,9 @@ impl State<'_> {
             .then(|| inline_producer(consumer, maker, value))
             .flatten();
         let appended = if inlined.is_none() { append_consumer(maker, consumer, value) } else { None };
-        let joined = if !is_product(&consumer.kernel) && !is_product(&maker.kernel) && appended.is_none() {
-            join_rows(consumer, maker, value).filter(|bound| self.fits(&bound.kernel))
+        let products = has_product(&consumer.kernel) || has_product(&maker.kernel);
+        let joined = if (!products || self.fusion.level >= FusionLevel::Horizontal) && appended.is_none() {
+            join_rows(consumer, maker, value).filter(|bound| self.fits(&bound.kernel, products))
         } else {
             None
         };
@@ -262,14 +265,27 @@ impl State<'_> {
         }
     }
 
-    /// Whether the temporaries have sizes that are known when scratch memory is made, and stay in the cache.
-    fn fits(&self, kernel: &Kernel) -> bool {
+    /// Whether the temporaries have sizes that are known when scratch memory is made, and stay in the cache; and
+    /// whether there is a schedule for its products, if it has any.
+    fn fits(&self, kernel: &Kernel, products: bool) -> bool {
+        let known = |d: &Dim| (self.fusion.known_at_bind)(d);
+        let machine = self.fusion.machine;
+        let (bytes, limit) = if products {
+            // Operands of products are packed into scratch memory too.
+            let sized = kernel.axes.iter().all(known);
+            let Some(block) = Block::of(kernel, machine).filter(|b| sized && b.pays(kernel)) else {
+                return false;
+            };
+            // A block is worked on for long enough to come from a share of the last cache too.
+            let last = machine.caches[2] / u64::from(machine.cores.max(1));
+            (block.temp_bytes(kernel), machine.caches[1].max(last))
+        } else {
+            (products::temp_bytes(kernel), machine.caches[1])
+        };
         let temps = || kernel.buffers_of(BufferKind::Temp).map(|(_, b)| &b.ty);
-        let bytes: f64 = temps().map(|t| cost::size(&t.n_bytes())).sum();
         let bound = || temps().map(|t| t.n_bytes().upper()).sum::<Option<i64>>();
-        let held = self.fusion.machine.scratch.is_none_or(|limit| bound().is_some_and(|n| n as u64 <= limit));
-        held && temps().flat_map(|t| &t.shape).all(|d| (self.fusion.known_at_bind)(d))
-            && bytes <= self.fusion.machine.caches[1] as f64 / 2.0
+        let held = machine.scratch.is_none_or(|limit| bound().is_some_and(|n| n as u64 <= limit));
+        held && temps().flat_map(|t| &t.shape).all(known) && bytes <= limit as f64 / 2.0
     }
 
     /// The best of all ways, and always one that composes nothing.
@@ -314,11 +330,6 @@ fn union(a: &[Check], b: &[Check]) -> Vec<Check> {
     all
 }
 
-/// A matrix product or convolution. Its schedule wants a kernel of its own: it never becomes a stage over a row.
-fn is_product(kernel: &Kernel) -> bool {
-    kernel.stages.iter().any(|s| cost::contracted(kernel, s).is_some())
-}
-
 /// Operands of matrix products and convolutions are packed or streamed by the schedule: only movements of elements
 /// may go into them, and only such that read each element about once.
 fn may_inline(consumer: &Bound<Id>, maker: &Bound<Id>, value: Id) -> bool {
@@ -327,7 +338,7 @@ fn may_inline(consumer: &Bound<Id>, maker: &Bound<Id>, value: Id) -> bool {
     let buffer = at.and_then(|at| kernel.buffers_of(BufferKind::Input).nth(at)).map(|(id, _)| id);
     let streamed =
         kernel.stages.iter().any(|stage| {
-            cost::contracted(kernel, stage).is_some_and(|(x, y)| {
+            products::contracted(kernel, stage).is_some_and(|(x, y)| {
                 let used = cost::reachable(kernel, [x, y]);
                 kernel.exprs.iter().zip(used).any(|(e, used)| {
                     used && matches!(e, Scalar::Load { buffer: b, .. } if Some(*b) == buffer)

@@ -20,6 +20,9 @@ pub struct Machine {
     /// Bytes that the temporaries of a kernel may take at most, where that is a fixed part of the machine: their sizes
     /// must have a bound then.
     pub scratch: Option<u64>,
+    /// Rows that are done at once at most where matrix products are among the stages of a kernel; 0 where there is no
+    /// schedule for such kernels.
+    pub row_block: u32,
     /// Seconds to start a kernel and to wait for its end.
     pub launch: f64,
 }
@@ -87,6 +90,7 @@ impl Default for Machine {
             cache_bytes_per_cycle: [32.0, 16.0, 8.0],
             bandwidth: 40e9,
             scratch: None,
+            row_block: 96,
             launch: 1e-6,
         }
     }

@@ -14,6 +14,7 @@ mod language;
 mod machine;
 mod order;
 mod partition;
+mod products;
 mod region;
 mod rules;
 mod saturate;
@@ -194,7 +195,7 @@ impl Fused {
             originals: region.originals(),
             roots: roots.clone(),
             splits: &splits,
-            compose: options.fusion >= FusionLevel::Vertical,
+            level: options.fusion,
             known_at_bind: &known,
         };
         let ways = fusion.ways();

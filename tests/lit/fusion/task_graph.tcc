@@ -10,7 +10,7 @@
 // STEPS-NOT: task graph
 // STATS: task graphs 1
 // STATS-NEXT: parallel regions 1
-graph @mlp(%x: f32[N, 64], %a: f32[64, 128], %b: f32[128, 32]) {
+graph @mlp(%x: f32[N, 64], %a: f32[64, 512], %b: f32[512, 256]) {
   %0 = contract %x, %a {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = f32}
   %1 = tanh %0
   %2 = contract %1, %b {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = f32}

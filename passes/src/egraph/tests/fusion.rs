@@ -1,8 +1,9 @@
 //! Which kernels come out.
 
 use super::{check, fused, input, kernels};
-use crate::Options;
+use crate::egraph::FusionLevel;
 use crate::testing::Random;
+use crate::{Machine, Options};
 
 const SOFTMAX: &str = "graph @f(%x: f32[64, 256]) {
     %0 = reduce %x {kind = max, axes = [1], keepdims = true}
@@ -64,4 +65,62 @@ fn what_follows_a_concatenation_goes_into_each_part() {
         "{}",
         tcc_ir::text::print(&after)
     );
+}
+
+fn attention(queries: usize) -> String {
+    format!(
+        "graph @f(%q: f32[2, 4, {queries}, 32], %k: f32[2, 4, 256, 32], %v: f32[2, 4, 256, 32], %m: f32[2, 1, 1, 256]) {{
+            %c = constant {{value = f32[] [0.125]}}
+            %s = contract %q, %k {{lhs_batch = [0, 1], rhs_batch = [0, 1], lhs = [3], rhs = [3], out = f32}}
+            %s1 = mul %s, %c
+            %s2 = add %s1, %m
+            %0 = reduce %s2 {{kind = max, axes = [3], keepdims = true}}
+            %1 = sub %s2, %0
+            %2 = exp %1
+            %3 = reduce %2 {{kind = sum, axes = [3], keepdims = true}}
+            %4 = div %2, %3
+            %o = contract %4, %v {{lhs_batch = [0, 1], rhs_batch = [0, 1], lhs = [3], rhs = [2], out = f32}}
+            return %o
+        }}"
+    )
+}
+
+fn horizontal() -> Options {
+    Options { fusion: FusionLevel::Horizontal, ..Options::default() }
+}
+
+#[test]
+fn attention_is_one_kernel() {
+    let graph = fused(&attention(256), &horizontal());
+    println!("{}", tcc_ir::text::print(&graph));
+    let found = kernels(&graph);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].kernel.outer.len(), 3);
+}
+
+#[test]
+fn attention_stays_apart_where_it_has_no_schedule() {
+    // Vertical fusion doesn't put products together.
+    let vertical = Options { fusion: FusionLevel::Vertical, ..Options::default() };
+    assert_eq!(kernels(&fused(&attention(256), &vertical)).len(), 3);
+    // One query has no block of rows.
+    assert_eq!(kernels(&fused(&attention(1), &horizontal())).len(), 3);
+    let machine = Machine { row_block: 0, ..Machine::default() };
+    assert_eq!(kernels(&fused(&attention(256), &Options { machine, ..horizontal() })).len(), 3);
+}
+
+#[test]
+fn a_product_and_the_normalisation_of_its_rows_are_one_kernel() {
+    let norm = LAYER_NORM.replace("[64,", "[512,");
+    let product =
+        norm.replace("%x: f32[512, 256]", "%y: f32[512, 128], %w: f32[128, 256], %r: f32[512, 256]");
+    let product = product.replacen(
+        "{\n",
+        "{\n    %p = contract %y, %w {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = f32}
+         %x = add %p, %r\n",
+        1,
+    );
+    let graph = fused(&product, &horizontal());
+    println!("{}", tcc_ir::text::print(&graph));
+    assert_eq!(kernels(&graph).len(), 1);
 }
