@@ -21,6 +21,8 @@ use tcc_ir::{DType, Dim, Symbol};
 const MOST: i64 = 96;
 /// Rows that a block has at least, whatever the temporaries take or threads would like.
 const LEAST: i64 = 24;
+/// Tiles a core below which blocks are made smaller, so that threads have work.
+const FEW_TILES: i64 = 1;
 /// Fewer rows than these don't fill a register block.
 const FEW_ROWS: i64 = 4;
 /// What a size without an upper bound counts as.
@@ -241,7 +243,7 @@ fn block_size(kernel: &Kernel, axis: AxisId, target: &Target, across: bool) -> i
     let cached = machine.l2 as i64 * 3 / 4 / bytes.max(1);
     let rows = number(kernel.extent(axis));
     let others: Vec<AxisId> = kernel.outer.iter().copied().filter(|a| *a != axis).collect();
-    let wanted = ceil_div(i64::from(machine.cores), number(&product(kernel, &others)));
+    let wanted = ceil_div(FEW_TILES * i64::from(machine.cores), number(&product(kernel, &others)));
     let most = cached.min(rows / wanted).clamp(LEAST, MOST.max(unit));
     let up = |n: i64, unit: i64| ceil_div(n, unit) * unit;
     let least = ceil_div(rows, most);
