@@ -253,7 +253,9 @@ impl State<'_> {
             .flatten();
         let appended = if inlined.is_none() { append_consumer(maker, consumer, value) } else { None };
         let products = has_product(&consumer.kernel) || has_product(&maker.kernel);
-        let joined = if (!products || self.fusion.level >= FusionLevel::Horizontal) && appended.is_none() {
+        // What a map computes isn't worth to tie a product to the map's rows.
+        let may_join = !products || self.fusion.level >= FusionLevel::Horizontal && !is_map(&maker.kernel);
+        let joined = if may_join && appended.is_none() {
             join_rows(consumer, maker, value).filter(|bound| self.fits(&bound.kernel, products))
         } else {
             None

@@ -252,8 +252,8 @@ pub fn inline_producer<V: Copy + PartialEq>(
     Some(Bound { kernel: b.finish(), inputs, outputs: consumer.outputs.clone() })
 }
 
-/// Puts the map `consumer`, which reads the result `value` of `producer` at its own position, into the stores of
-/// `producer`; `value` itself is no longer written. None when it isn't legal.
+/// Puts the map `consumer`, which reads each element of the result `value` of `producer` for one of its own, into the
+/// stores of `producer`; `value` itself is no longer written. None when it isn't legal.
 pub fn append_consumer<V: Copy + PartialEq>(
     producer: &Bound<V>,
     consumer: &Bound<V>,
@@ -265,17 +265,8 @@ pub fn append_consumer<V: Copy + PartialEq>(
         return None;
     }
     let map = &consumer.kernel.stages[0];
-    // Every load of the value is at the consumer's own position, unguarded, and both have one shape.
-    let same_place = consumer.kernel.exprs.iter().all(|e| match e {
-        Scalar::Load { buffer, index, guard } if *buffer == reads => {
-            guard.is_none() && is_identity(&consumer.kernel, &map.axes, index)
-        }
-        _ => true,
-    });
     let target = map.stores[0].buffer;
-    if !same_place || producer.kernel.buffer(old).ty.shape != consumer.kernel.buffer(target).ty.shape {
-        return None;
-    }
+    let places = places_in(&consumer.kernel, reads, &map.axes)?;
     // Every store that writes the value gives an element of it, and nothing reads it back.
     let stores: Vec<(usize, usize)> = producer
         .kernel
@@ -321,18 +312,46 @@ pub fn append_consumer<V: Copy + PartialEq>(
         let store = &stage.stores[which];
         let from = producer.kernel.dtype(stage, store.value);
         let stored = through(&mut b, store.value, from, dtype);
+        let zero = b.int(0);
+        let index: Vec<ExprId> = places.iter().map(|p| p.map_or(zero, |p| store.index[p])).collect();
         let mut copier = Copier {
             from: &consumer.kernel,
             buffers: buffers.clone(),
-            axes: map.axes.iter().copied().zip(store.index.iter().copied()).collect(),
+            axes: map.axes.iter().copied().zip(index.iter().copied()).collect(),
             replaced: Some(reads),
             guard: None,
             done: IndexMap::new(),
         };
         let v = copier.expr(&mut b, map.stores[0].value, &mut |_, _, _| stored);
-        b.kernel_mut().stages[at].stores[which].value = v;
+        let store = &mut b.kernel_mut().stages[at].stores[which];
+        (store.value, store.index) = (v, index);
     }
     Some(Bound { kernel: b.finish(), inputs, outputs: consumer.outputs.clone() })
+}
+
+/// For each axis of a map where it is in the index of `buffer`, which is the same for every load and without a guard,
+/// and runs over all of it; axes of extent one needn't be there. Neighbours in memory stay neighbours.
+fn places_in(kernel: &Kernel, buffer: BufferId, axes: &[AxisId]) -> Option<Vec<Option<usize>>> {
+    let mut loads = kernel.exprs.iter().filter_map(|e| match e {
+        Scalar::Load { buffer: b, index, guard } if *b == buffer => Some((index, guard)),
+        _ => None,
+    });
+    let (index, guard) = loads.next()?;
+    if guard.is_some() || loads.next().is_some() {
+        return None;
+    }
+    let shape = &kernel.buffer(buffer).ty.shape;
+    let unit = |n: &tcc_ir::Dim| n.is_const(1);
+    let place = |axis: &AxisId| index.iter().position(|e| *kernel.expr(*e) == Scalar::Axis(*axis));
+    let places: Vec<Option<usize>> = axes.iter().map(place).collect();
+    let whole = axes.iter().zip(&places).all(|(axis, place)| {
+        let n = kernel.extent(*axis);
+        place.map_or(unit(n), |p| shape[p] == *n)
+    });
+    let covered = (0..index.len()).all(|p| unit(&shape[p]) || places.contains(&Some(p)));
+    let last = (0..axes.len()).rfind(|i| !unit(kernel.extent(axes[*i]))).and_then(|i| places[i]);
+    let inner = last == (0..shape.len()).rfind(|p| !unit(&shape[*p]));
+    (whole && covered && inner).then_some(places)
 }
 
 /// Name of a fused kernel: its parts, shortened when there are many.

@@ -20,8 +20,28 @@ pub fn join_rows<V: Copy + PartialEq>(
     if producer.outputs.len() != 1 || producer.kernel.serial || consumer.kernel.serial {
         return None;
     }
+    if let Some(shared) = Shared::find((&producer.kernel, made), (&consumer.kernel, read)) {
+        return Some(Join { consumer, producer, made, read, shared }.build());
+    }
+    // Where one runs along an axis of extent one, the other may be at its only place.
+    let (consumer, producer) = (&without_units(consumer)?, &without_units(producer)?);
     let shared = Shared::find((&producer.kernel, made), (&consumer.kernel, read))?;
     Some(Join { consumer, producer, made, read, shared }.build())
+}
+
+/// The kernel without axes of extent one. A scan keeps them: it stores along them.
+fn without_units<V: Clone>(bound: &Bound<V>) -> Option<Bound<V>> {
+    let kernel = &bound.kernel;
+    if kernel.stages.iter().any(|s| s.scan) {
+        return None;
+    }
+    let names: IndexMap<AxisId, AxisId> =
+        all_axes(kernel).filter(|a| !kernel.extent(*a).is_const(1)).map(|a| (a, a)).collect();
+    let outer = kernel.outer.iter().copied().filter(|a| names.contains_key(a)).collect();
+    let buffers = (0..kernel.buffers.len() as u32).map(|i| (BufferId(i), BufferId(i))).collect();
+    let shell = Kernel { outer, exprs: vec![], stages: vec![], ..kernel.clone() };
+    let names = vec![names; kernel.stages.len()];
+    Some(Bound { kernel: rebuild(kernel, shell, &names, &buffers), ..bound.clone() })
 }
 
 /// An axis of the value that both kernels run along: its place in the shape, the producer's axis, the consumer's.
@@ -322,7 +342,7 @@ fn without(kernel: &Kernel, stage: usize, same: &IndexMap<BufferId, BufferId>) -
     rebuild(&shorter, shell, &names, &buffers)
 }
 
-/// The stages of `kernel` in `shell`, with other axes (stage by stage) and buffers.
+/// The stages of `kernel` in `shell`, with other axes (stage by stage) and buffers. Axes without a new name stay at 0.
 fn rebuild(
     kernel: &Kernel,
     shell: Kernel,
@@ -331,10 +351,13 @@ fn rebuild(
 ) -> Kernel {
     let mut b = Builder::resume(shell);
     for (stage, names) in kernel.stages.iter().zip(axes) {
+        let zero = b.int(0);
+        let mut at = |a: AxisId| names.get(&a).map_or(zero, |new| b.at(*new));
+        let axes = all_axes(kernel).map(|a| (a, at(a))).collect();
         let mut copier = Copier {
             from: kernel,
             buffers: buffers.clone(),
-            axes: names.iter().map(|(old, new)| (*old, b.at(*new))).collect(),
+            axes,
             replaced: None,
             guard: None,
             done: IndexMap::new(),
@@ -351,7 +374,7 @@ fn rebuild(
             guard: store.guard.map(|g| expr(&mut b, g)),
         });
         let stores = stores.collect();
-        let rename = |list: &[AxisId]| list.iter().map(|a| names[a]).collect();
+        let rename = |list: &[AxisId]| list.iter().filter_map(|a| names.get(a).copied()).collect();
         let (axes, reduce) = (rename(&stage.axes), rename(&stage.reduce));
         b.stage(Stage { axes, reduce, accs, scan: stage.scan, stores });
     }

@@ -1,8 +1,9 @@
 // The gate of a gated MLP and what it gates come out of one matrix product: the hidden layer is read once.
 // RUN: %tcc opt %s --fusion=horizontal | %FileCheck %s
-// CHECK: kernel @contract {
-// CHECK: output b2: f32[512, 8]
-// CHECK: t0 * sigmoid(t0) * b0[i0, i1 + 4]
+// CHECK: input {{.*}}: f32[1024, 8]
+// CHECK: [[ROW:b[0-9]+]][i1] = acc0
+// CHECK: let t0 = [[ROW]][i3]
+// CHECK: t0 * sigmoid(t0) * [[ROW]][i3 + 4]
 // CHECK-NOT: = kernel %
 graph @f(%x: f32[512, 1024]) {
   %wg = constant {value = f32[1024, 4] splat 0.5}

@@ -70,7 +70,8 @@ fn compute_before_reshape(view: View, op: &Op, ins: &[Id]) -> Option<New> {
     ins.iter().enumerate().find_map(|(i, reshaped_operand)| {
         let to = &view.tensor(*reshaped_operand)?.shape;
         let (_, inner) = view.ops(*reshaped_operand).find(|(o, x)| {
-            matches!(o, Op::Reshape(_)) && view.tensor(x[0]).is_some_and(|t| t.shape != *to)
+            // Kernels read through axes of extent one as they are.
+            matches!(o, Op::Reshape(_)) && view.tensor(x[0]).is_some_and(|t| !same_but_units(&t.shape, to))
         })?;
         let from = &view.tensor(inner[0])?.shape;
         let operands = ins
@@ -80,6 +81,11 @@ fn compute_before_reshape(view: View, op: &Op, ins: &[Id]) -> Option<New> {
         let operands: Vec<New> = operands.collect::<Option<_>>()?;
         Some(reshaped(New::Op(op.clone(), operands), to.clone()))
     })
+}
+
+fn same_but_units(a: &[Dim], b: &[Dim]) -> bool {
+    let long = |d: &&Dim| !d.is_const(1);
+    a.iter().filter(long).eq(b.iter().filter(long))
 }
 
 /// An operand of a result of shape `to`, for the same result in the shape `from`.

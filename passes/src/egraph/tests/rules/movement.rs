@@ -47,8 +47,8 @@ pub(super) const SAMPLES: &[Sample] = &[
     sample(
         "compute-before-reshape",
         NUMBERS,
-        "graph @f(%x: $T[$M], %y: $T[1, 1, $M]) {
-        %0 = reshape %x {dims = [1, 1, $M]}
+        "graph @f(%x: $T[2, 2, $M], %y: $T[1, 4, $M]) {
+        %0 = reshape %x {dims = [1, 4, $M]}
         %1 = sub %y, %0
         %2 = neg %1
         return %2 }",
