@@ -204,8 +204,13 @@ pub fn open(path: &Path) -> Result<Package> {
 /// Opens a package and reads all of it: damaged weights are an error too.
 pub fn open_whole(path: &Path) -> Result<Package> {
     let package = open(path)?;
-    package.verify_weights().map_err(|error| bad_package(&error, path))?;
+    verify(&package, path)?;
     Ok(package)
+}
+
+/// Reads all weights of a package that was opened: damaged ones are an error.
+pub fn verify(package: &Package, path: &Path) -> Result<()> {
+    Ok(package.verify_weights().map_err(|error| bad_package(&error, path))?)
 }
 
 /// Reads what a package says about itself, also of one for another machine.

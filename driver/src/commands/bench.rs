@@ -58,6 +58,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let start = Instant::now();
     let package = Arc::new(compile::open(path)?);
     let load_ms = milliseconds(start.elapsed());
+    // Reading all weights isn't part of loading.
+    compile::verify(&package, path)?;
     let artifact_bytes = std::fs::metadata(path).map_err(|error| report::unreadable(path, error))?.len();
 
     let inputs = args.inputs.gather(&port::package_inputs(package.manifest()), &dims)?;

@@ -39,9 +39,12 @@ pub fn read_package(file: &[u8]) -> Result<Contents> {
     Ok(Contents { header, manifest })
 }
 
-/// Reads and checks a package file without loading it: it may be for another machine.
+/// Reads and checks all of a package file, its weights too, without loading it: it may be for another machine.
 pub fn read_package_file(path: impl AsRef<Path>) -> Result<Contents> {
-    read_package(Map::whole(path.as_ref())?.1.bytes())
+    let (_, map) = Map::whole(path.as_ref())?;
+    let contents = read_package(map.bytes())?;
+    contents.verify_weights(map.bytes())?;
+    Ok(contents)
 }
 
 impl Contents {
