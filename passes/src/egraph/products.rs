@@ -56,6 +56,16 @@ impl Block {
         if products.is_empty() {
             return None;
         }
+        // A block has rows at least that there may not be where sizes are open, and windows are not its schedule's.
+        let open = kernel.axes.iter().any(|extent| extent.as_const().is_none());
+        let windows = products.iter().any(|(stage, (x, y))| {
+            let used = reachable(kernel, [*x, *y]);
+            let guarded = |e: &Scalar| matches!(e, Scalar::Load { guard: Some(_), .. });
+            stage.reduce.len() > 2 || kernel.exprs.iter().zip(used).any(|(e, used)| used && guarded(e))
+        });
+        if open || windows {
+            return None;
+        }
         let axes = rows_of(kernel);
         let fits = |axis: AxisId| {
             products.iter().all(|(stage, (x, y))| {
