@@ -44,9 +44,9 @@ pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) ->
     for stage in &kernel.stages {
         let parallel = outer * points(kernel, &stage.axes);
         let inner = parallel * points(kernel, &stage.reduce);
-        let accs = reachable(kernel, stage.accs.iter().map(|a| a.value));
+        let accs = kernel.reachable(stage.accs.iter().map(|a| a.value));
         let stores = stage.stores.iter().flat_map(|s| s.index.iter().chain([&s.value]).chain(&s.guard));
-        let stores = reachable(kernel, stores.copied());
+        let stores = kernel.reachable(stores.copied());
         let at_stores = if stage.scan { inner } else { parallel };
         let (per_acc, per_store) = estimate.stage(stage, &accs, &stores);
         total.flops += at_stores * per_store.0 + inner * per_acc.0;
@@ -93,11 +93,6 @@ pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) ->
 
 pub fn points(kernel: &Kernel, axes: &[AxisId]) -> f64 {
     axes.iter().map(|a| size(kernel.extent(*a))).product()
-}
-
-/// Which expressions these use, themselves included.
-pub fn reachable(kernel: &Kernel, roots: impl IntoIterator<Item = ExprId>) -> Vec<bool> {
-    kernel.reachable(roots)
 }
 
 /// A set of axes. Those beyond the last bit share it.

@@ -341,7 +341,7 @@ fn may_inline(consumer: &Bound<Id>, maker: &Bound<Id>, value: Id) -> bool {
     let streamed =
         kernel.stages.iter().any(|stage| {
             products::contracted(kernel, stage).is_some_and(|(x, y)| {
-                let used = cost::reachable(kernel, [x, y]);
+                let used = kernel.reachable([x, y]);
                 kernel.exprs.iter().zip(used).any(|(e, used)| {
                     used && matches!(e, Scalar::Load { buffer: b, .. } if Some(*b) == buffer)
                 })

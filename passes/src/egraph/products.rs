@@ -1,6 +1,6 @@
 //! Matrix products among the stages of a kernel, and how schedules run them.
 
-use super::cost::{Axes, axes_of, bit, loads, points, reachable, size};
+use super::cost::{Axes, axes_of, bit, loads, points, size};
 use super::machine::Machine;
 use tcc_ir::kernel::{AxisId, BufferKind, ExprId, Kernel, Places, Scalar, Stage};
 use tcc_ir::ops::BinaryKind;
@@ -59,7 +59,7 @@ impl Block {
         // A block has rows at least that there may not be where sizes are open, and windows are not its schedule's.
         let open = kernel.axes.iter().any(|extent| extent.as_const().is_none());
         let windows = products.iter().any(|(stage, (x, y))| {
-            let used = reachable(kernel, [*x, *y]);
+            let used = kernel.reachable([*x, *y]);
             let guarded = |e: &Scalar| matches!(e, Scalar::Load { guard: Some(_), .. });
             stage.reduce.len() > 2 || kernel.exprs.iter().zip(used).any(|(e, used)| used && guarded(e))
         });
@@ -94,7 +94,7 @@ impl Block {
         let axes = rows_of(kernel);
         let products = || kernel.stages.iter().filter_map(|s| Some((s, contracted(kernel, s)?)));
         let temps = |e: ExprId| {
-            loads(kernel, &reachable(kernel, [e])).any(|(b, _)| kernel.buffer(b).kind == BufferKind::Temp)
+            loads(kernel, &kernel.reachable([e])).any(|(b, _)| kernel.buffer(b).kind == BufferKind::Temp)
         };
         let (mut passed, mut read) = (0.0, 0.0);
         for (stage, (x, y)) in products() {
@@ -122,7 +122,7 @@ impl Block {
             along.map(|a| size(kernel.extent(*a))).product::<f64>()
         };
         let elements = moves(columns, &stage.axes) * moves(columns, &stage.reduce);
-        let used = reachable(kernel, [columns]);
+        let used = kernel.reachable([columns]);
         let seconds = loads(kernel, &used).map(|(buffer, _)| {
             let ty = &kernel.buffer(buffer).ty;
             let whole =
