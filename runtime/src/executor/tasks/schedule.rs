@@ -64,7 +64,8 @@ impl Schedule {
                 builder.task(step)?;
             }
         }
-        Ok(builder.schedule)
+        let schedule = builder.schedule;
+        schedule.locate(package, memory, steps)
     }
 
     /// With the addresses of the steps' values as they are now.
@@ -159,17 +160,15 @@ impl<'a> Builder<'a> {
         let kernel = &self.package.manifest().kernels[step.kernel.index()];
         let name = || format!("{} (kernel {})", kernel.source, kernel.name);
         let tiles = self.memory.exprs.require(step.tiles, name)?;
-        let (bufs, dims) = (self.schedule.bufs.len(), self.schedule.dims.len());
+        let bufs = self.schedule.tasks.last().map_or(0, |task| task.bufs.end);
+        let dims = self.schedule.dims.len();
         for &dim in &step.dims {
             self.schedule.dims.push(self.memory.exprs.require(dim, name)?);
-        }
-        for value in step.inputs.iter().chain(&step.outputs) {
-            self.schedule.bufs.push(self.memory.place(self.package, *value)?.start);
         }
         let task = self.schedule.tasks.len() as u32;
         self.schedule.tasks.push(Task {
             kernel: step.kernel,
-            bufs: bufs..self.schedule.bufs.len(),
+            bufs: bufs..bufs + step.inputs.len() + step.outputs.len(),
             dims: dims..self.schedule.dims.len(),
         });
         let lanes = self.free.len();
