@@ -102,11 +102,16 @@ impl Blocks {
         let mut kernel = rebuild(kernel, shapes, &|a| a != axis, &cut);
         kernel.outer.push(block);
         let inner = |s: &Stage| across && !stores_to(&kernel, s, BufferKind::Output);
-        let places: Vec<usize> =
-            kernel.stages.iter().map(|s| if inner(s) { s.axes.len() } else { 0 }).collect();
-        kernel.stages.iter_mut().zip(places).for_each(|(s, at)| s.axes.insert(at, row));
-        let of = |s: &Stage| Contract::of_stage(&kernel, s, target);
-        let products = kernel.stages.iter().map(of).collect();
+        let inner: Vec<bool> = kernel.stages.iter().map(inner).collect();
+        for (stage, inner) in kernel.stages.iter_mut().zip(&inner) {
+            stage.axes.insert(if *inner { stage.axes.len() } else { 0 }, row);
+        }
+        // A product that doesn't have them as its rows does all rows of a block: those past the last one are there only
+        // where positions are clamped, for vectors along the rows.
+        let product = |(stage, inner): (&Stage, &bool)| {
+            Contract::of_stage(&kernel, stage, target).filter(|c| *inner || c.rows_along(row))
+        };
+        let products = kernel.stages.iter().zip(&inner).map(product).collect();
         Blocks { kernel, block, row, size, rows, across, products }
     }
 

@@ -188,6 +188,11 @@ impl Contract {
         self.lanes * self.vectors
     }
 
+    /// Whether `axis` is the outermost of the rows, of which a stretch can be done.
+    pub fn rows_along(&self, axis: AxisId) -> bool {
+        self.m.first() == Some(&axis)
+    }
+
     /// Whether packing reads the columns one by one.
     pub fn gathers(&self) -> bool {
         matches!(self.source, Source::Strided)
@@ -374,7 +379,9 @@ impl Tile<'_> {
         e.set_axes_from_linear(&c.batch, &batch);
 
         let width = e.w.index(c.panels * c.nr());
+        // Of a stretch of columns, groups past its end have none.
         let first = e.w.bin("arith.muli", &group, &width);
+        let first = e.w.bin("arith.minui", &first, &n_total);
         let left = e.w.bin("arith.subi", &n_total, &first);
         let nr = e.w.index(c.nr());
         let panels = e.w.bin("arith.ceildivui", &left, &nr);

@@ -320,3 +320,46 @@ fn a_product_of_a_symbolic_number_of_rows_with_its_normalisation_agrees() {
         assert!(agree(&kernel, &move |_| Some(rows as i64), &inputs, 1e-3));
     }
 }
+
+/// `sum(x[n, c] * w[c, j]) * sum(y[n, i, c] * z[n, c, j])` by `[n, i, j]`: of the second product, nothing is shared by
+/// the rows of the first.
+#[test]
+fn a_product_of_each_row_s_own_beside_one_of_rows_agrees() {
+    let f = DType::F32;
+    let rows = Dim::from(Symbol::new("n"));
+    for (depth, width) in [(8usize, 40usize), (300, 16)] {
+        let mut b = Builder::new("own");
+        let ty = |dims: &[&Dim]| TensorType::new(f, dims.iter().map(|d| (*d).clone()));
+        let (c, j) = (Dim::from(depth), Dim::from(width));
+        let types = [ty(&[&rows, &c]), ty(&[&c, &j]), ty(&[&rows, &c, &c]), ty(&[&rows, &c, &j])];
+        let [x, w, y, z] = [0, 1, 2, 3].map(|i| b.input(&types[i]));
+        let (out, t) = (b.output(&types[3]), b.temp(ty(&[&j])));
+        let (row, at_i) = (b.axis(rows.clone()), b.axis(c.clone()));
+        let (at_c, at_j) = (b.axis(c.clone()), b.axis(j.clone()));
+        b.kernel_mut().outer = vec![row];
+        let [n, i, c, j] = [row, at_i, at_c, at_j].map(|axis| b.at(axis));
+        let (left, right) = (b.load(x, vec![n, c]), b.load(w, vec![c, j]));
+        let first = b.mul(left, right);
+        b.reduce_stage((vec![at_j], vec![at_c]), sum(first, f), (t, vec![j]), |_, s| s);
+        let (left, right) = (b.load(y, vec![n, i, c]), b.load(z, vec![n, c, j]));
+        let (own, factor) = (b.mul(left, right), b.load(t, vec![j]));
+        let place = vec![n, i, j];
+        b.reduce_stage((vec![at_i, at_j], vec![at_c]), sum(own, f), (out, place), |b, s| b.mul(s, factor));
+        let kernel = b.finish();
+        for rows in [0usize, 1, 3] {
+            let env = move |_: &Symbol| Some(rows as i64);
+            let inputs: Vec<Tensor> = types
+                .iter()
+                .enumerate()
+                .map(|(seed, ty)| {
+                    let dim = |d: &Dim| d.eval(&env).expect("one symbol") as usize;
+                    let shape: Vec<usize> = ty.shape.iter().map(dim).collect();
+                    let [outer, inner] = [shape[..shape.len() - 1].iter().product(), shape[shape.len() - 1]];
+                    let flat = numbers([outer, inner], seed);
+                    Tensor::from_bytes(f, shape, flat.bytes().to_vec().into()).expect("as many bytes")
+                })
+                .collect();
+            assert!(agree(&kernel, &env, &inputs, 1e-3));
+        }
+    }
+}
