@@ -56,20 +56,26 @@ impl Block {
         if products.is_empty() {
             return None;
         }
-        // A block has rows at least that there may not be where sizes are open, and windows are not its schedule's.
-        let open = kernel.axes.iter().any(|extent| extent.as_const().is_none());
+        // Windows are not its schedule's.
         let windows = products.iter().any(|(stage, (x, y))| {
             let used = kernel.reachable([*x, *y]);
             let guarded = |e: &Scalar| matches!(e, Scalar::Load { guard: Some(_), .. });
             stage.reduce.len() > 2 || kernel.exprs.iter().zip(used).any(|(e, used)| used && guarded(e))
         });
-        if open || windows {
+        if windows {
             return None;
         }
         let axes = rows_of(kernel);
+        let outer = kernel.outer.iter().fold(0, |set, a| set | bit(*a));
         let fits = |axis: AxisId| {
+            // Of an open number of rows there may be one, which leaves nothing to share out where all rows have the
+            // same columns.
+            let open = kernel.extent(axis).as_const().is_none();
             products.iter().all(|(stage, (x, y))| {
                 let Some((rows, columns)) = sides(&axes, axis, *x, *y) else { return false };
+                if open && columns & outer == 0 {
+                    return false;
+                }
                 let only = |a: &&AxisId| columns & bit(**a) != 0 && rows & bit(**a) == 0;
                 let n: f64 = stage.axes.iter().filter(only).map(|a| size(kernel.extent(*a))).product();
                 n >= 8.0 && points(kernel, &stage.reduce) >= 4.0
