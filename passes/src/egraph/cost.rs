@@ -1,6 +1,8 @@
 //! What a kernel costs: a roofline over its stages.
 //!
-//! Seconds = launch + max(computing, moving bytes). Moving counts each operand and result once, at the speed of the
+//! Seconds = launch + max(computing, moving bytes) + a share of the other: they overlap in part, as in the
+//! execution-cache-memory model (Treibig and Hager, "Introducing a performance model for bandwidth-limited loop
+//! kernels", 2009). Moving counts each operand and result once, at the speed of the
 //! cache that it fits in; further reads of the same elements, and temporaries, hit the nearest cache and count as
 //! computing. Computing counts every evaluation of an expression, so work done twice is paid twice.
 
@@ -14,6 +16,8 @@ use tcc_ir::{DType, Dim};
 const MIN_SHARE: f64 = 8192.0;
 /// Cycles to enter an inner loop, and to move to the next point of the outer axes.
 const ENTER: f64 = 8.0;
+/// The share of the shorter of computing and moving bytes that isn't done beside the longer.
+const APART: f64 = 0.5;
 
 /// What an extent counts as when nothing is known of it.
 const UNKNOWN_EXTENT: i64 = 64;
@@ -52,10 +56,15 @@ pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) ->
         total.flops += at_stores * per_store.0 + inner * per_acc.0;
         let reading = block.as_ref().and_then(|b| b.reading(kernel, stage, machine)).unwrap_or(0.0);
         cycles += at_stores * per_store.1 + (inner * per_acc.1).max(reading * machine.hertz);
-        if !kernel.outer.is_empty() && !estimate.is_blocked_product(stage) {
-            let turns =
-                stage.axes.last().or(stage.reduce.last()).map_or(1.0, |a| size(kernel.extent(*a)).max(1.0));
-            cycles += ENTER * (outer + inner / turns);
+        if !estimate.is_blocked_product(stage) {
+            let turns = estimate.innermost(stage, &accs).map_or(1.0, |a| size(kernel.extent(a)).max(1.0));
+            cycles += ENTER
+                * match (kernel.outer.is_empty(), stage.reduce.is_empty()) {
+                    // One flat loop.
+                    (true, true) => 0.0,
+                    (true, false) => inner / turns,
+                    (false, _) => outer + inner / turns,
+                };
         }
         for (set, n) in [(&accs, inner), (&stores, at_stores)] {
             for (buffer, _) in loads(kernel, set) {
@@ -87,7 +96,9 @@ pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) ->
         (true, _) => 1.0,
     };
     let shared = (outer * work / MIN_SHARE).min(most).clamp(1.0, f64::from(machine.cores.max(1)));
-    total.seconds = machine.launch + (cycles / machine.hertz).max(moving) / shared;
+    let computing = cycles / machine.hertz;
+    let [less, more] = [computing.min(moving), computing.max(moving)];
+    total.seconds = machine.launch + (more + APART * less) / shared;
     total
 }
 
@@ -135,15 +146,8 @@ struct Estimate<'k> {
 impl Estimate<'_> {
     /// Operations and cycles for each point that is accumulated, and for each point that stores.
     fn stage(&self, stage: &Stage, accs: &[bool], stores: &[bool]) -> ((f64, f64), (f64, f64)) {
-        let kernel = self.kernel;
-        let last = stage.axes.last().copied();
-        // A block of the last axis runs inside of the reduction where memory is contiguous along it.
-        let blocked = last.filter(|a| {
-            loads(kernel, accs).all(|(_, i)| self.contiguous(i, *a))
-                && loads(kernel, accs).any(|(_, i)| i.last().is_some_and(|e| self.along(*e, *a)))
-        });
-        let mut per_acc = self.work(stage, accs, blocked.or(stage.reduce.last().copied()));
-        let mut per_store = self.work(stage, stores, last.or(stage.reduce.last().copied()));
+        let mut per_acc = self.work(stage, accs, self.innermost(stage, accs));
+        let mut per_store = self.work(stage, stores, stage.axes.last().or(stage.reduce.last()).copied());
         per_store.1 += stage.stores.len() as f64 / self.lanes(4);
         let n_accs = stage.accs.len() as f64;
         per_acc = (per_acc.0 + n_accs, per_acc.1 + n_accs / self.lanes(4));
@@ -152,6 +156,20 @@ impl Estimate<'_> {
             per_acc = (2.0, 2.0 / f64::from(self.machine.flops_per_cycle.max(1)));
         }
         (per_acc, per_store)
+    }
+
+    /// The axis of the innermost loop of what is accumulated; of the stores, where nothing is.
+    fn innermost(&self, stage: &Stage, accs: &[bool]) -> Option<AxisId> {
+        let last = stage.axes.last().copied();
+        if stage.reduce.is_empty() {
+            return last;
+        }
+        // A block of the last axis runs inside of the reduction where memory is contiguous along it.
+        let blocked = last.filter(|a| {
+            loads(self.kernel, accs).all(|(_, i)| self.contiguous(i, *a))
+                && loads(self.kernel, accs).any(|(_, i)| i.last().is_some_and(|e| self.along(*e, *a)))
+        });
+        blocked.or(stage.reduce.last().copied())
     }
 
     /// Whether the stage runs by the schedule of matrix products: rows and columns enough for a register block.
