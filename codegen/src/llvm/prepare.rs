@@ -1,7 +1,11 @@
 //! Marks functions so that LLVM adds no calls of its own, and runs its optimiser.
 
 use inkwell::attributes::{Attribute, AttributeLoc};
+use std::ffi::CStr;
+use std::sync::Once;
+
 use inkwell::context::Context;
+use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::module::{Linkage, Module};
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
@@ -45,6 +49,7 @@ pub(crate) fn optimise(
     level: OptLevel,
     verify: bool,
 ) -> Result<(), Error> {
+    limit_unrolling();
     let options = PassBuilderOptions::create();
     options.set_loop_vectorization(true);
     options.set_loop_slp_vectorization(true);
@@ -59,4 +64,18 @@ pub(crate) fn optimise(
     module
         .run_passes(level.pipeline(), machine, options)
         .map_err(|error| Error::Llvm { stage: "optimising", message: error.to_string() })
+}
+
+/// Keeps LLVM from writing a loop out whole where it turns more often than this: the code of a kernel of many stages
+/// grows to tens of thousands of instructions then, over which other passes take minutes, and it is no faster.
+const MOST_TURNS: &CStr = c"-unroll-full-max-count=16";
+
+/// Sets what passes have as an option of the process only.
+fn limit_unrolling() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let arguments = [c"tcc".as_ptr(), MOST_TURNS.as_ptr()];
+        // SAFETY: two strings that live on; nothing else in the process parses options of LLVM.
+        unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), c"".as_ptr()) };
+    });
 }
