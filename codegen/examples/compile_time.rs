@@ -52,7 +52,14 @@ fn timed<T>(name: &str, work: impl FnOnce() -> T) -> T {
 }
 
 fn kernel(name: String, n_buffers: usize, body: String) -> Function {
-    Function { name, buffers: vec![Buffer::new("f32", 4); n_buffers], n_dims: 3, body, fault: None }
+    Function {
+        name,
+        buffers: vec![Buffer::new("f32", 4); n_buffers],
+        n_dims: 3,
+        body,
+        parts: vec![],
+        fault: None,
+    }
 }
 
 /// A register block of 6 rows and 16 columns over K, in loops over columns and rows, with a bias and a clamp.

@@ -79,6 +79,7 @@ fn kernel(operation: &Operation) -> Function {
         buffers: vec![Buffer::new(from, 1), Buffer::new(to, 1)],
         n_dims: 1,
         body,
+        parts: vec![],
         fault: None,
     }
 }

@@ -59,6 +59,7 @@ fn kernel(name: &str, buffers: &[(&str, u32)], n_dims: usize, body: &str) -> Fun
         buffers: buffers.iter().map(|(element, bytes)| Buffer::new(element, *bytes)).collect(),
         n_dims,
         body: body.to_owned(),
+        parts: vec![],
         fault: body.contains("%fault").then(|| "%fault".to_owned()),
     }
 }

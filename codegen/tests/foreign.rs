@@ -53,6 +53,7 @@ fn kernels() -> [Function; 2] {
         buffers: vec![Buffer::new("f32", 4); 2],
         n_dims: 1,
         body: body.to_owned(),
+        parts: vec![],
         fault: None,
     })
 }

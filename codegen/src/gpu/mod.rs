@@ -96,7 +96,8 @@ pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Result<Lowered, St
     let (e, group) = writing.finish()?;
     let buffers = e.operand_buffers();
     let (body, dims) = e.finish();
-    let function = Function { name: name.to_owned(), buffers, n_dims: dims.len(), body, fault: None };
+    let function =
+        Function { name: name.to_owned(), buffers, n_dims: dims.len(), body, parts: vec![], fault: None };
     Ok(Lowered {
         function,
         dims,

@@ -4,13 +4,15 @@ use super::repr;
 use super::scalar::INDEX;
 use super::space::Space;
 use super::writer::{Ty, Val, Writer};
-use crate::mlir::Buffer;
+use crate::mlir::{Buffer, Part};
 use crate::target::{Arch, Target};
 use indexmap::{IndexMap, IndexSet};
 use tcc_ir::kernel::{AxisId, BufferId, BufferKind, ExprId, Kernel, Places, Stage};
 use tcc_ir::{DType, Dim};
 
 pub struct Emitter<'a> {
+    /// What the kernel is called in its module.
+    pub symbol: String,
     pub kernel: &'a Kernel,
     pub target: &'a Target,
     pub w: Writer,
@@ -33,6 +35,8 @@ pub struct Emitter<'a> {
     arrays: Vec<(String, Ty, i64)>,
     /// Constant arrays, filled at the start.
     tables: IndexMap<(Ty, &'static [u64]), String>,
+    /// Functions that the body calls; their names begin with the symbol.
+    parts: Vec<Part>,
 }
 
 /// A memref that bodies use: its name and its type.
@@ -50,6 +54,7 @@ impl<'a> Emitter<'a> {
     /// place yet.
     pub fn new(kernel: &'a Kernel, target: &'a Target) -> Self {
         let mut e = Emitter {
+            symbol: kernel.name.clone(),
             kernel,
             target,
             w: Writer::default(),
@@ -64,6 +69,7 @@ impl<'a> Emitter<'a> {
             can_fail: false,
             arrays: Vec::new(),
             tables: IndexMap::new(),
+            parts: Vec::new(),
         };
         e.w.carries_in_memory = Some(target.arch).filter(|arch| *arch == Arch::Spirv);
         for (i, id) in operands(kernel).enumerate() {
@@ -99,6 +105,22 @@ impl<'a> Emitter<'a> {
             self.place(*id, memory);
         }
         starts.pop().expect("the end of the last one")
+    }
+
+    /// Adds a function for the body to call, if it isn't there: the name to call it by.
+    pub fn part(&mut self, mut part: Part) -> String {
+        let like = |known: &&Part| (&known.memory, &known.body) == (&part.memory, &part.body);
+        if let Some(known) = self.parts.iter().find(like) {
+            return known.name.clone();
+        }
+        part.name = format!("{}.{}{}", self.symbol, part.name, self.parts.len());
+        self.parts.push(part.clone());
+        part.name
+    }
+
+    /// The functions that the body calls.
+    pub fn take_parts(&mut self) -> Vec<Part> {
+        std::mem::take(&mut self.parts)
     }
 
     /// The finished body and its dims.

@@ -123,6 +123,7 @@ fn write(
     spans: Vec<Option<Span>>,
 ) -> Lowered {
     let mut e = Emitter::new(kernel, target);
+    e.symbol = name.to_owned();
     let temps = e.temps_in_scratch();
     let (begin, end) =
         (writer::Val::named("%begin", writer::Ty::Index), writer::Val::named("%end", writer::Ty::Index));
@@ -134,8 +135,9 @@ fn write(
     });
     let buffers = e.operand_buffers();
     let fault = e.can_fail.then(|| "%fault.code".to_string());
+    let parts = e.take_parts();
     let (body, dims) = e.finish();
-    let function = Function { name: name.to_string(), buffers, n_dims: dims.len(), body, fault };
+    let function = Function { name: name.to_string(), buffers, n_dims: dims.len(), body, parts, fault };
     Lowered { function, dims, tiles, scratch, serial: kernel.serial, spans, group: None }
 }
 

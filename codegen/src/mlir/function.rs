@@ -32,8 +32,51 @@ pub struct Function {
     pub n_dims: usize,
     /// Operations, one a line.
     pub body: String,
+    /// What the body calls.
+    pub parts: Vec<Part>,
     /// Name of the `i32` that the body leaves as fault code; none for a kernel that can't fail.
     pub fault: Option<String>,
+}
+
+/// A function of a kernel's own, that stays out of line: what is allocated registers by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub name: String,
+    /// Memory that it gets: names, element types, and whether it is written. No two share any of it that is written.
+    pub memory: Vec<(String, String, bool)>,
+    /// Sizes that it gets, as `index`.
+    pub sizes: Vec<String>,
+    /// Operations, one a line.
+    pub body: String,
+}
+
+impl Part {
+    fn write(&self, text: &mut String, index_bits: u32) {
+        let memory = self.memory.iter().map(|(name, _, written)| {
+            let only = if *written { "" } else { ", llvm.readonly" };
+            format!("%abi.{name}: !llvm.ptr {{llvm.noalias{only}}}")
+        });
+        let sizes = self.sizes.iter().map(|name| format!("%abi.{name}: i64"));
+        let params: Vec<String> = memory.chain(sizes).collect();
+        line(
+            text,
+            format_args!(
+                "  llvm.func internal @{}({}) attributes {{no_inline}} {{",
+                self.name,
+                params.join(", ")
+            ),
+        );
+        let views = Descriptor { index_bits };
+        views.write_prototype(text);
+        for (name, element, _) in &self.memory {
+            views.write_view(text, name, element);
+        }
+        for name in &self.sizes {
+            line(text, format_args!("    %{name} = arith.index_cast %abi.{name} : i64 to index"));
+        }
+        text.push_str(&self.body);
+        line(text, format_args!("    llvm.return\n  }}"));
+    }
 }
 
 /// A module of kernels for a CPU, preceded by `helpers`: globals and functions that several bodies share.
@@ -110,6 +153,7 @@ impl Function {
             line(text, format_args!("    %abi.ok = llvm.mlir.constant(0 : i32) : i32"));
         }
         line(text, format_args!("    llvm.return {fault} : i32\n  }}"));
+        self.parts.iter().for_each(|part| part.write(text, index_bits));
     }
 
     fn write_entry(&self, text: &mut String) {
@@ -144,13 +188,13 @@ impl Function {
     }
 }
 
-/// Writes the cast of a bare pointer to `memref<?xT>` through MLIR's descriptor struct.
+/// Writes the cast between a bare pointer and `memref<?xT>` through MLIR's descriptor struct.
 pub(crate) struct Descriptor {
     pub index_bits: u32,
 }
 
 impl Descriptor {
-    fn ty(&self) -> String {
+    pub fn ty(&self) -> String {
         let int = format!("i{}", self.index_bits);
         format!("!llvm.struct<(ptr, ptr, {int}, array<1 x {int}>, array<1 x {int}>)>")
     }

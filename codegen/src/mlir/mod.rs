@@ -24,6 +24,8 @@
 //! | `%begin`, `%end` | `index` | tiles to do |
 //! | `%scratch` | `memref<?xi8>` | scratch of this thread; take typed parts with `memref.view` |
 //!
+//! A [`Part`] is a function that the body calls, `@NAME.PART`, with pointers and sizes of its own.
+//!
 //! Names that begin with `%abi.` are the wrapper's. A body uses arith, math, scf, vector, memref, index and ub, is
 //! straight-line or structured (scf), and ends by naming an `i32` fault code, if it can fail.
 //!
@@ -48,7 +50,7 @@ mod function;
 mod pipeline;
 mod session;
 
-pub use function::{Buffer, Function, module_text};
+pub use function::{Buffer, Function, Part, module_text};
 pub(crate) use function::{Descriptor, line, module_head, module_of_bodies};
 pub use pipeline::{to_binary, to_llvm_dialect, to_spirv_dialect};
 pub use session::{Module, Session};

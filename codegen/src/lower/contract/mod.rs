@@ -10,6 +10,7 @@
 //! The blocking follows Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), with
 //! the row operand unpacked.
 
+mod block;
 mod finish;
 mod layout;
 mod multiply;

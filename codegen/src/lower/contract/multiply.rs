@@ -1,7 +1,7 @@
 //! The register block: rows times vectors of a panel, over a pass's positions on k.
 
 use super::pack::Source;
-use super::{Pass, RowLayout, Tile};
+use super::{Pass, Tile};
 use crate::lower::emitter::Emitter;
 use crate::lower::scalar::INDEX;
 use crate::lower::writer::Val;
@@ -9,9 +9,9 @@ use tcc_ir::DType;
 use tcc_ir::kernel::{AxisId, ExprId, Scalar};
 
 /// A panel of columns in memory.
-struct Panel {
-    memory: String,
-    at: Val,
+pub struct Panel {
+    pub memory: String,
+    pub at: Val,
 }
 
 impl Tile<'_> {
@@ -31,113 +31,18 @@ impl Tile<'_> {
             })
             .collect();
         let panel = self.panel(e, pass, p);
-        let places = self.sum_places(e, pass, m0, p);
-        let (vector, elem) = (c.vector(), c.elem());
-        let inits: Vec<String> = if c.k_block.is_some() {
-            let load = |e: &mut Emitter, at: &Val| {
-                let name = e.w.fresh();
-                e.w.line(format_args!(
-                    "{name} = vector.load {}[{at}] : memref<?x{elem}>, {vector}",
-                    self.sums
-                ));
-                name
-            };
-            places.iter().map(|at| load(e, at)).collect()
-        } else {
-            let zero = e.w.fresh();
-            e.w.line(format_args!("{zero} = arith.constant dense<{}> : {vector}", c.zero()));
-            vec![zero; places.len()]
-        };
-        let finals = match c.row_layout {
-            RowLayout::Flat(load) => self.multiply_flat(e, pass, load, &rows, &panel, &inits),
-            RowLayout::Blocked(load) => self.multiply_blocked(e, pass, load, &rows[0], &panel, &inits),
-            RowLayout::Any => self.multiply_nested(e, pass, &rows, &panel, &inits, &c.k),
-        };
-        for (at, acc) in places.iter().zip(&finals) {
-            e.w.line(format_args!("vector.store {acc}, {}[{at}] : memref<?x{elem}>, {vector}", self.sums));
-        }
-    }
-
-    /// Where the vectors of the register block are kept: row by row.
-    fn sum_places(&self, e: &mut Emitter, pass: &Pass, m0: &Val, p: &Val) -> Vec<Val> {
-        let c = self.c;
         let first = self.sums_at(e, pass, m0, p);
-        let vectors = (0..c.mr).flat_map(|i| (0..c.vectors).map(move |v| (i, v)));
-        vectors
-            .map(|(i, v)| {
-                let offset = e.w.index(i * c.kept_columns() + v * c.lanes);
-                e.w.bin("arith.addi", &first, &offset)
-            })
-            .collect()
-    }
-
-    /// The row operand is contiguous along k: one loop.
-    fn multiply_flat(
-        &self,
-        e: &mut Emitter,
-        pass: &Pass,
-        load: ExprId,
-        rows: &[Vec<(AxisId, Val)>],
-        panel: &Panel,
-        inits: &[String],
-    ) -> Vec<String> {
-        let c = self.c;
-        let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
-        let bases: Vec<Val> = rows
-            .iter()
-            .map(|row| {
-                row.iter().for_each(|(a, v)| e.set_axis(*a, v.clone()));
-                self.start_of_k(e, pass, load)
-            })
-            .collect();
-        let low = e.w.index(0);
-        e.vector_loop((&low, &pass.k_len), inits, &c.vector(), |e, k, accs| {
-            let values = bases
-                .iter()
-                .map(|base| {
-                    let at = e.w.bin("arith.addi", base, k);
-                    e.known.clear();
-                    let v = e.load(*buffer, &at);
-                    e.known.insert(load, v);
-                    e.eval(self.stage, c.rows)
-                })
-                .collect::<Vec<_>>();
-            e.known.clear();
-            self.update(e, panel, k, &values, accs)
-        })
-    }
-
-    /// The rows of a block lie side by side: one loop over one stream.
-    fn multiply_blocked(
-        &self,
-        e: &mut Emitter,
-        pass: &Pass,
-        load: ExprId,
-        first_row: &[(AxisId, Val)],
-        panel: &Panel,
-        inits: &[String],
-    ) -> Vec<String> {
-        let c = self.c;
-        let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
-        first_row.iter().for_each(|(a, v)| e.set_axis(*a, v.clone()));
-        let base = self.start_of_k(e, pass, load);
-        let (low, mr) = (e.w.index(0), e.w.index(c.mr));
-        e.vector_loop((&low, &pass.k_len), inits, &c.vector(), |e, k, accs| {
-            let row = e.w.bin("arith.muli", k, &mr);
-            let row = e.w.bin("arith.addi", &base, &row);
-            let values = (0..c.mr)
-                .map(|i| {
-                    let i = e.w.index(i);
-                    let at = e.w.bin("arith.addi", &row, &i);
-                    e.load(*buffer, &at)
-                })
-                .collect::<Vec<_>>();
-            self.update(e, panel, k, &values, accs)
-        })
+        if self.call_block(e, pass, &rows, &panel, &first) {
+            return;
+        }
+        let places = c.places_of_sums(e, &first);
+        let inits = c.first_sums(e, &self.sums, &places);
+        let finals = self.multiply_nested(e, pass, &rows, &panel, &inits, &c.k);
+        c.store_sums(e, &self.sums, &places, &finals);
     }
 
     /// The place that `load` reads at the pass's first position on k.
-    fn start_of_k(&self, e: &mut Emitter, pass: &Pass, load: ExprId) -> Val {
+    pub fn start_of_k(&self, e: &mut Emitter, pass: &Pass, load: ExprId) -> Val {
         let Scalar::Load { buffer, index, .. } = e.kernel.expr(load) else { unreachable!("a load") };
         e.enter(self.c.k[0], &pass.k.0);
         let start = e.w.int(INDEX, 0);
@@ -191,7 +96,7 @@ impl Tile<'_> {
     }
 
     /// One k: every row's value times every vector of the panel.
-    fn update(
+    pub fn update(
         &self,
         e: &mut Emitter,
         panel: &Panel,
@@ -231,7 +136,7 @@ impl Tile<'_> {
 
 impl Emitter<'_> {
     /// A loop that carries vectors.
-    fn vector_loop(
+    pub fn vector_loop(
         &mut self,
         (lo, hi): (&Val, &Val),
         inits: &[String],
