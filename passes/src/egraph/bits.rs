@@ -19,6 +19,11 @@ impl Bits {
         self.0.get(i / 64).is_some_and(|w| w & (1 << (i % 64)) != 0)
     }
 
+    /// Whether they have a number in common.
+    pub fn meets(&self, other: &Bits) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+
     pub fn extend(&mut self, other: &Bits) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);

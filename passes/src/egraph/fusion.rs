@@ -27,7 +27,7 @@ use tcc_ir::ops::KernelOp;
 use tcc_ir::{Dim, Op};
 
 /// Expressions beyond which a kernel takes in no more: compile time grows faster than memory traffic shrinks.
-const MAX_EXPRS: usize = 400;
+pub const MAX_EXPRS: usize = 400;
 /// Kernels that composition goes on from, and kernels that a class keeps.
 const BEAM: usize = 2;
 const KEPT: usize = 2;
@@ -112,6 +112,50 @@ impl Fusion<'_> {
         state.ways
     }
 
+    /// The composition that there is, the cheaper one of two.
+    pub fn compose(&self, consumer: &Bound<Id>, maker: &Bound<Id>, value: Id) -> Option<Bound<Id>> {
+        let inlined = (is_map(&maker.kernel) && may_inline(consumer, maker, value))
+            .then(|| inline_producer(consumer, maker, value))
+            .flatten();
+        let appended = if inlined.is_none() { append_consumer(maker, consumer, value) } else { None };
+        let products = has_product(&consumer.kernel) || has_product(&maker.kernel);
+        // What a map computes isn't worth to tie a product to the map's rows.
+        let may_join = !products || self.level >= FusionLevel::Horizontal && !is_map(&maker.kernel);
+        let joined = if may_join && appended.is_none() {
+            join_rows(consumer, maker, value).filter(|bound| self.fits(&bound.kernel, products))
+        } else {
+            None
+        };
+        let seconds = |bound: &Bound<Id>| self.cost(&bound.kernel, &bound.inputs).seconds;
+        match (inlined.or(appended), joined) {
+            (Some(a), Some(b)) => Some(if seconds(&b) < seconds(&a) { b } else { a }),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Whether the temporaries have sizes that are known when scratch memory is made, and stay in the cache; and
+    /// whether there is a schedule for its products, if it has any.
+    fn fits(&self, kernel: &Kernel, products: bool) -> bool {
+        let known = |d: &Dim| (self.known_at_bind)(d);
+        let machine = self.machine;
+        let (bytes, limit) = if products {
+            // Operands of products are packed into scratch memory too.
+            let sized = kernel.axes.iter().all(known);
+            let Some(block) = Block::of(kernel, machine).filter(|b| sized && b.pays(kernel)) else {
+                return false;
+            };
+            // A block is worked on for long enough to come from a share of the last cache too.
+            let last = machine.caches[2] / u64::from(machine.cores.max(1));
+            (block.temp_bytes(kernel), machine.caches[1].max(last))
+        } else {
+            (products::temp_bytes(kernel), machine.caches[1])
+        };
+        let temps = || kernel.buffers_of(BufferKind::Temp).map(|(_, b)| &b.ty);
+        let bound = || temps().map(|t| t.n_bytes().upper()).sum::<Option<i64>>();
+        let held = machine.scratch.is_none_or(|limit| bound().is_some_and(|n| n as u64 <= limit));
+        held && temps().flat_map(|t| &t.shape).all(known) && bytes <= limit as f64 / 2.0
+    }
+
     pub fn root_places(&self) -> impl Iterator<Item = usize> {
         self.roots.iter().filter_map(|id| self.order.index(self.egraph.find(*id)))
     }
@@ -181,6 +225,11 @@ impl State<'_> {
         ways
     }
 
+    /// Whether a kernel of several results makes the class, which is there for others then.
+    fn is_result(&self, class: usize) -> bool {
+        self.ways.of[class].iter().any(|way| matches!(way.term.head(), Head::Result(..)))
+    }
+
     /// Estimate of a solution with this way, without what has nothing to do with it.
     fn estimate(&self, way: &Way, i: usize) -> f64 {
         way.cost.seconds + self.below(way, i).iter().map(|c| self.seconds[c]).sum::<f64>()
@@ -227,10 +276,10 @@ impl State<'_> {
         absorbed.extend(&producer.absorbed);
         absorbed.insert(read);
         // Matrix products aren't computed twice, whatever the estimate says: it knows their best case only.
-        if has_product(&maker.kernel) && self.escapes(read, &absorbed, i) {
+        if has_product(&maker.kernel) && (self.escapes(read, &absorbed, i) || self.is_result(read)) {
             return None;
         }
-        let mut bound = self.kernel(consumer, maker, value)?;
+        let mut bound = self.fusion.compose(consumer, maker, value)?;
         bound.kernel = Kernel { name: bound.kernel.name.clone(), ..bound.kernel.canonical() };
         let checks = union(way.term.checks(), producer.term.checks());
         let mut reads: Vec<usize> = Vec::new();
@@ -244,50 +293,6 @@ impl State<'_> {
         reads.sort_unstable();
         reads.dedup();
         Some(Way { term, reads, cost, kernel: Some(Rc::new(bound)), absorbed, view: false })
-    }
-
-    /// The composition that there is, the cheaper one of two.
-    fn kernel(&self, consumer: &Bound<Id>, maker: &Bound<Id>, value: Id) -> Option<Bound<Id>> {
-        let inlined = (is_map(&maker.kernel) && may_inline(consumer, maker, value))
-            .then(|| inline_producer(consumer, maker, value))
-            .flatten();
-        let appended = if inlined.is_none() { append_consumer(maker, consumer, value) } else { None };
-        let products = has_product(&consumer.kernel) || has_product(&maker.kernel);
-        // What a map computes isn't worth to tie a product to the map's rows.
-        let may_join = !products || self.fusion.level >= FusionLevel::Horizontal && !is_map(&maker.kernel);
-        let joined = if may_join && appended.is_none() {
-            join_rows(consumer, maker, value).filter(|bound| self.fits(&bound.kernel, products))
-        } else {
-            None
-        };
-        let seconds = |bound: &Bound<Id>| self.fusion.cost(&bound.kernel, &bound.inputs).seconds;
-        match (inlined.or(appended), joined) {
-            (Some(a), Some(b)) => Some(if seconds(&b) < seconds(&a) { b } else { a }),
-            (a, b) => a.or(b),
-        }
-    }
-
-    /// Whether the temporaries have sizes that are known when scratch memory is made, and stay in the cache; and
-    /// whether there is a schedule for its products, if it has any.
-    fn fits(&self, kernel: &Kernel, products: bool) -> bool {
-        let known = |d: &Dim| (self.fusion.known_at_bind)(d);
-        let machine = self.fusion.machine;
-        let (bytes, limit) = if products {
-            // Operands of products are packed into scratch memory too.
-            let sized = kernel.axes.iter().all(known);
-            let Some(block) = Block::of(kernel, machine).filter(|b| sized && b.pays(kernel)) else {
-                return false;
-            };
-            // A block is worked on for long enough to come from a share of the last cache too.
-            let last = machine.caches[2] / u64::from(machine.cores.max(1));
-            (block.temp_bytes(kernel), machine.caches[1].max(last))
-        } else {
-            (products::temp_bytes(kernel), machine.caches[1])
-        };
-        let temps = || kernel.buffers_of(BufferKind::Temp).map(|(_, b)| &b.ty);
-        let bound = || temps().map(|t| t.n_bytes().upper()).sum::<Option<i64>>();
-        let held = machine.scratch.is_none_or(|limit| bound().is_some_and(|n| n as u64 <= limit));
-        held && temps().flat_map(|t| &t.shape).all(known) && bytes <= limit as f64 / 2.0
     }
 
     /// The best of all ways, and always one that composes nothing.
@@ -326,7 +331,7 @@ fn signature(way: &Way) -> u64 {
     hasher.finish()
 }
 
-fn union(a: &[Check], b: &[Check]) -> Vec<Check> {
+pub fn union(a: &[Check], b: &[Check]) -> Vec<Check> {
     let mut all = a.to_vec();
     all.extend(b.iter().filter(|c| !a.contains(c)).cloned());
     all

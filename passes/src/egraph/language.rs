@@ -25,13 +25,15 @@ pub enum Head {
         outs: Vec<Type>,
         checks: Vec<Check>,
     },
+    /// One of several results of its operand.
+    Result(usize, Type),
 }
 
 impl Head {
     /// Types of the results.
     pub fn outs(&self) -> &[Type] {
         match self {
-            Head::Value(_, ty) => std::slice::from_ref(ty),
+            Head::Value(_, ty) | Head::Result(_, ty) => std::slice::from_ref(ty),
             Head::Op { outs, .. } => outs,
         }
     }
@@ -92,18 +94,18 @@ impl Term {
         &self.head.0.1
     }
 
-    /// The operator; None for values from outside.
+    /// The operator; None for values from outside and results of others.
     pub fn op(&self) -> Option<&Op> {
         match self.head() {
             Head::Op { op, .. } => Some(op),
-            Head::Value(..) => None,
+            Head::Value(..) | Head::Result(..) => None,
         }
     }
 
     pub fn checks(&self) -> &[Check] {
         match self.head() {
             Head::Op { checks, .. } => checks,
-            Head::Value(..) => &[],
+            Head::Value(..) | Head::Result(..) => &[],
         }
     }
 }
@@ -118,6 +120,7 @@ impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.head() {
             Head::Value(v, _) => write!(f, "%{}", v.0),
+            Head::Result(i, _) => write!(f, "result {i}"),
             Head::Op { op: Op::KernelOp(k), .. } => write!(f, "kernel @{}", k.kernel.name),
             Head::Op { op, .. } => f.write_str(op.name()),
         }
@@ -128,6 +131,7 @@ impl fmt::Display for Term {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     Value,
+    Result,
     Op(Discriminant<Op>),
 }
 
@@ -137,6 +141,7 @@ impl egg::Language for Term {
     fn discriminant(&self) -> Kind {
         match self.head() {
             Head::Value(..) => Kind::Value,
+            Head::Result(..) => Kind::Result,
             Head::Op { op, .. } => Kind::Op(std::mem::discriminant(op)),
         }
     }

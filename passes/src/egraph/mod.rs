@@ -2,7 +2,8 @@
 //! cheapest way to compute what is needed becomes the graph again.
 //!
 //! [`partition`] cuts the graph into regions, [`region`] converts one and back, [`saturate`] runs [`rules`],
-//! [`seeds`] and [`fusion`] make kernels, [`extract`] chooses by [`cost`]. Nothing depends on time or on addresses: the same graph
+//! [`seeds`] and [`fusion`] make kernels, [`siblings`] and [`results`] join
+//! them side by side, [`extract`] chooses by [`cost`]. Nothing depends on time or on addresses: the same graph
 //! and machine give the same result.
 
 mod analysis;
@@ -16,6 +17,7 @@ mod order;
 mod partition;
 mod products;
 mod region;
+mod results;
 mod rules;
 mod saturate;
 mod seeds;
@@ -32,6 +34,7 @@ pub use stats::{RegionStats, Stats, Totals};
 
 use crate::kernels::{describe, is_view};
 use crate::pass::{Changed, Context, Options, Pass, Regions};
+use analysis::EGraph;
 use cost::Cost;
 use extract::Solution;
 use fusion::{Fusion, Ways};
@@ -116,17 +119,13 @@ fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<Ou
     let mut best = Fused::new(&region, graph, options, &[])?;
     if options.fusion >= FusionLevel::Horizontal {
         let wholes = merge_siblings(&mut region, graph, options, &mut best);
-        outcome.fired.extend((wholes > 0).then_some((siblings::NAME, wholes)));
+        outcome.fired.extend((!wholes.is_empty()).then_some((siblings::NAME, wholes.len())));
+        let joined = join_results(&mut region, graph, options, (&mut best, &wholes));
+        outcome.fired.extend((joined > 0).then_some((results::NAME, joined)));
     }
+    best.add_to(&mut region.egraph);
     let Fused { order, ways, solution, .. } = best;
     let after = totals(&ways, &solution);
-    for (i, found) in ways.of.iter().enumerate() {
-        for way in found {
-            let id = region.egraph.add(way.term.clone());
-            region.egraph.union(order.class(i), id);
-        }
-    }
-    region.egraph.rebuild();
     let stats = RegionStats {
         graph: graph.name.clone(),
         operators: nodes.len(),
@@ -144,12 +143,12 @@ fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<Ou
     Some((stats, region.write(graph, &choice)))
 }
 
-/// Makes one product of siblings where that is cheaper; gives how many values became parts of something.
-fn merge_siblings(region: &mut Region, graph: &Graph, options: &Options, best: &mut Fused) -> usize {
+/// Makes one product of siblings where that is cheaper; gives what values became parts of.
+fn merge_siblings(region: &mut Region, graph: &Graph, options: &Options, best: &mut Fused) -> Vec<Whole> {
     let mut classes: Vec<Id> =
         best.solution.computed(&best.ways).into_iter().map(|i| best.order.class(i)).collect();
     let (apart, roots) = (region.egraph.clone(), region.root_classes());
-    let mut found = (0, apart.clone());
+    let mut found = (Vec::new(), apart.clone());
     // Once more without those that are better left alone: their share of the whole was computed for nothing.
     for _ in 0..2 {
         region.egraph = apart.clone();
@@ -162,7 +161,7 @@ fn merge_siblings(region: &mut Region, graph: &Graph, options: &Options, best: &
         let alone: Vec<Id> = alone.into_iter().map(|i| merged.order.class(i)).collect();
         if merged.solution.seconds < best.solution.seconds {
             *best = merged;
-            found = (wholes.len(), region.egraph.clone());
+            found = (wholes, region.egraph.clone());
         }
         if alone.is_empty() {
             break;
@@ -172,6 +171,41 @@ fn merge_siblings(region: &mut Region, graph: &Graph, options: &Options, best: &
     }
     region.egraph = found.1;
     found.0
+}
+
+/// Makes kernels of several results where that is cheaper; gives how many.
+fn join_results(
+    region: &mut Region,
+    graph: &Graph,
+    options: &Options,
+    (best, wholes): (&mut Fused, &[Whole]),
+) -> usize {
+    let known = |d: &Dim| graph.known_at_bind(d);
+    let fusion = region.fusion(options, &known, (&best.order, &best.splits));
+    let found = results::find(&fusion, (&best.ways, &best.solution), &region.behind(graph));
+    let n = found.len();
+    if n == 0 {
+        return 0;
+    }
+    let apart = region.egraph.clone();
+    results::add(&mut region.egraph, found);
+    // What one result needs may be known only from another one: a size that stands in a tensor.
+    let stands = |fused: &Fused| {
+        let mut egraph = region.egraph.clone();
+        fused.add_to(&mut egraph);
+        let choice = fused.solution.terms(&fused.ways, &fused.order, &egraph);
+        region.write(&mut graph.clone(), &choice).is_ok()
+    };
+    match Fused::new(region, graph, options, wholes) {
+        Some(joined) if joined.solution.seconds < best.solution.seconds && stands(&joined) => {
+            *best = joined;
+            n
+        }
+        _ => {
+            region.egraph = apart;
+            0
+        }
+    }
 }
 
 /// The kernels of a region, and those that were chosen.
@@ -188,20 +222,41 @@ impl Fused {
         let order = Order::new(&region.egraph, &roots);
         let splits = siblings::splits(wholes, &region.egraph, &order);
         let known = |d: &Dim| graph.known_at_bind(d);
-        let fusion = Fusion {
-            egraph: &region.egraph,
-            order: &order,
-            machine: &options.machine,
-            originals: region.originals(),
-            roots: roots.clone(),
-            splits: &splits,
-            level: options.fusion,
-            known_at_bind: &known,
-        };
-        let ways = fusion.ways();
+        let ways = region.fusion(options, &known, (&order, &splits)).ways();
         let places: Vec<usize> = roots.iter().map(|r| order.index(*r)).collect::<Option<_>>()?;
         let solution = extract::solve(&ways, &places, &splits)?;
         Some(Fused { order, splits, ways, solution })
+    }
+
+    /// Makes terms of the kernels.
+    fn add_to(&self, egraph: &mut EGraph) {
+        for (i, found) in self.ways.of.iter().enumerate() {
+            for way in found {
+                let id = egraph.add(way.term.clone());
+                egraph.union(self.order.class(i), id);
+            }
+        }
+        egraph.rebuild();
+    }
+}
+
+impl Region {
+    fn fusion<'a>(
+        &'a self,
+        options: &'a Options,
+        known_at_bind: &'a dyn Fn(&Dim) -> bool,
+        (order, splits): (&'a Order, &'a [Split]),
+    ) -> Fusion<'a> {
+        Fusion {
+            egraph: &self.egraph,
+            order,
+            machine: &options.machine,
+            originals: self.originals(),
+            roots: self.root_classes(),
+            splits,
+            level: options.fusion,
+            known_at_bind,
+        }
     }
 }
 

@@ -78,6 +78,24 @@ impl Region {
         self.nodes.iter().map(|id| graph.node(*id).outputs[0]).filter(|v| used.contains(v)).collect()
     }
 
+    /// The classes that each value from outside depends on: what computes it may read what the region makes.
+    pub fn behind(&self, graph: &Graph) -> IndexMap<ValueId, Vec<Id>> {
+        let dependences = graph.dependences();
+        let backwards = petgraph::visit::Reversed(&dependences);
+        let inside: IndexMap<NodeId, Id> =
+            self.nodes.iter().map(|id| (*id, self.find(graph.node(*id).outputs[0]))).collect();
+        let of = |v: &ValueId| {
+            let (producer, _) = graph.producer(*v).filter(|(id, _)| !inside.contains_key(id))?;
+            let mut found = Vec::new();
+            let mut walk = petgraph::visit::Dfs::new(backwards, producer);
+            while let Some(node) = walk.next(backwards) {
+                found.extend(inside.get(&node));
+            }
+            (!found.is_empty()).then_some((*v, found))
+        };
+        self.class.keys().filter_map(of).collect()
+    }
+
     /// The class of a value that the region makes or reads.
     #[cfg(test)]
     pub fn class_of(&self, v: ValueId) -> Option<Id> {
@@ -184,6 +202,7 @@ impl Writer<'_> {
         }
         let values = match term.head() {
             Head::Value(v, _) => vec![*v],
+            Head::Result(i, _) => vec![operands[0][*i]],
             Head::Op { op, outs, checks } => {
                 let inputs: Vec<ValueId> = operands.iter().map(|vs| vs[0]).collect();
                 match self.original(source, class, term, &inputs) {

@@ -144,7 +144,7 @@ impl Fusion<'_> {
             op => describe_op(op, ins, outs)?,
         };
         let cost = self.cost(&kernel, &inputs);
-        let kernel = Some(Rc::new(Bound { kernel, inputs, outputs: vec![class] }));
+        let kernel = Some(Rc::new(Bound { kernel, inputs, outputs: vec![class; outs.len()] }));
         Some(Way { term: term.clone(), reads, cost, kernel, absorbed: Bits::default(), view: false })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`describe`] gives the kernel of a node, or says that the node isn't one: a view, control flow, or work of the
 //! runtime's own library. Compositions of kernels are in
-//! [`compose`] and [`rows`]; which of them pay is decided by the e-graph.
+//! [`compose`], [`rows`] and [`results`]; which of them pay is decided by the e-graph.
 
 mod conv;
 mod elementwise;
@@ -13,6 +13,7 @@ mod top_k;
 mod window;
 
 pub mod compose;
+pub mod results;
 pub mod rows;
 mod view;
 

@@ -171,12 +171,12 @@ impl<V: Copy + PartialEq> Join<'_, V> {
     }
 }
 
-fn all_axes(kernel: &Kernel) -> impl Iterator<Item = AxisId> + use<> {
+pub(super) fn all_axes(kernel: &Kernel) -> impl Iterator<Item = AxisId> + use<> {
     (0..kernel.axes.len() as u32).map(AxisId)
 }
 
 /// Declares the operands of a kernel, but for one; equal ones of the two kernels are one.
-fn bind_inputs<V: Copy + PartialEq>(
+pub(super) fn bind_inputs<V: Copy + PartialEq>(
     b: &mut Builder,
     from: &Bound<V>,
     skip: Option<BufferId>,
@@ -198,7 +198,7 @@ fn bind_inputs<V: Copy + PartialEq>(
     map
 }
 
-fn bind_others(
+pub(super) fn bind_others(
     b: &mut Builder,
     from: &Kernel,
     skip: Option<BufferId>,
@@ -265,7 +265,7 @@ impl Side<'_> {
 
 /// The kernel with as few axes, stages and temporaries as can be: stages share axes of one extent, and what two of
 /// them compute alike is computed once.
-fn tidy(kernel: Kernel) -> Kernel {
+pub(super) fn tidy(kernel: Kernel) -> Kernel {
     let mut kernel = share_axes(&kernel);
     while let Some((stage, same)) = repeated_stage(&kernel) {
         kernel = without(&kernel, stage, &same);
@@ -342,8 +342,8 @@ fn without(kernel: &Kernel, stage: usize, same: &IndexMap<BufferId, BufferId>) -
     rebuild(&shorter, shell, &names, &buffers)
 }
 
-/// The stages of `kernel` in `shell`, with other axes (stage by stage) and buffers. Axes without a new name stay at 0.
-fn rebuild(
+/// `shell` with the stages of `kernel` behind its own, with other axes (stage by stage) and buffers. Axes without a new name stay at 0.
+pub(super) fn rebuild(
     kernel: &Kernel,
     shell: Kernel,
     axes: &[IndexMap<AxisId, AxisId>],

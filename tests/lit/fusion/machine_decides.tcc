@@ -3,8 +3,8 @@
 // RUN: %tcc opt %s --machine cores=1,l2=65536,l3=131072,bandwidth=1e9 | %FileCheck %s --check-prefix=AGAIN
 // RUN: code=0; %tcc opt %s --machine cores=1,speed=9 2>%t.err || code=$?; test $code -eq 2
 // RUN: %FileCheck %s --check-prefix=NAMES <%t.err
-// STORE: %[[E:[0-9]+]] = kernel %x {kernel = kernel @exp {
-// STORE-COUNT-2: = kernel %[[E]]
+// STORE: %[[E:[0-9]+]], %{{[0-9]+}} = kernel %x, %y {kernel = kernel @exp
+// STORE: = kernel %[[E]] {kernel = kernel @sum
 // AGAIN: = kernel %x {kernel = kernel @exp_sum {
 // AGAIN: = kernel %x, %y {kernel = kernel @exp_tanh_mul {
 // AGAIN-NOT: = kernel %
