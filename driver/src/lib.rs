@@ -8,6 +8,7 @@ pub mod arena;
 pub mod check;
 pub mod compare;
 pub mod compile;
+pub mod draw;
 pub mod execute;
 pub mod fill;
 pub mod inputs;
