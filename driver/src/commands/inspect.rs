@@ -3,34 +3,65 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use tcc::draw::PictureFile;
 use tcc::port::{self, Port};
 use tcc::source::{self, Kind};
 use tcc::{Result, compile, plan};
 use tcc_ir::{Graph, Op};
 use tcc_runtime::package::{Contents, Manifest};
 
+use super::model_args::CompileArgs;
+use super::passes::{PassArgs, print_after};
+use super::progress::Progress;
+
 /// Show what is in a model or a package
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tcc inspect model.onnx
-  tcc inspect model.tcc --plan")]
+  tcc inspect model.tcc --plan
+  tcc inspect model.onnx --draw model.svg --dim batch=1")]
 pub struct Args {
     #[arg(value_name = "MODEL|PKG")]
     file: PathBuf,
     /// Print a package's values with their places, and its steps
     #[arg(long)]
     plan: bool,
+    /// Draw the steps of a package, or of the one that a model would become: kernels after fusion, in frames of task graphs
+    #[arg(long, value_name = "FILE.svg|FILE.dot")]
+    draw: Option<PictureFile>,
+    #[command(flatten)]
+    compile: CompileArgs,
+    #[command(flatten)]
+    passes: PassArgs,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     match source::kind(&args.file)? {
-        Kind::Package => package(&args.file, args.plan)?,
-        Kind::Onnx | Kind::Text => model(&args.file)?,
+        Kind::Package => {
+            let manifest = package(&args.file, args.plan)?;
+            args.draw.iter().try_for_each(|picture| picture.draw(&manifest))?;
+        }
+        Kind::Onnx | Kind::Text => {
+            let graph = model(&args.file)?;
+            if let Some(picture) = &args.draw {
+                draw(picture, graph, args)?;
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn model(path: &Path) -> Result<()> {
+/// Compiles the graph as far as its steps, and draws them.
+fn draw(picture: &PictureFile, graph: Graph, args: &Args) -> Result<()> {
+    let progress = Progress::start(format!("compiling {}", args.file.display()));
+    let options = args.compile.options(args.passes.options()?)?;
+    let compiled = compile::translate(graph, &options, &mut print_after)?;
+    drop(progress);
+    args.passes.show(&compiled.report);
+    picture.draw(&compiled.program.manifest)
+}
+
+fn model(path: &Path) -> Result<Graph> {
     let source::Model { graph, onnx } = source::load(path)?;
     println!("model {}", graph.name);
     if let Some(onnx) = &onnx {
@@ -49,7 +80,7 @@ fn model(path: &Path) -> Result<()> {
     let mut size = Size::default();
     size.add(&graph);
     println!("graph IR: {} nodes, {} constants of {} bytes", size.nodes, size.constants, size.bytes);
-    Ok(())
+    Ok(graph)
 }
 
 #[derive(Default)]
@@ -74,9 +105,8 @@ impl Size {
     }
 }
 
-fn package(path: &Path, with_plan: bool) -> Result<()> {
+fn package(path: &Path, with_plan: bool) -> Result<Manifest> {
     let Contents { header, manifest } = compile::read(path)?;
-    let manifest = &manifest;
     println!("package {}", manifest.model);
     row("producer", &manifest.producer);
     for code in &manifest.sections {
@@ -91,13 +121,13 @@ fn package(path: &Path, with_plan: bool) -> Result<()> {
     row("arena", &format!("{} bytes planned", manifest.arena_bytes));
     let steps: usize = manifest.blocks.iter().map(|block| block.steps.len()).sum();
     row("steps", &format!("{steps} in {} blocks, {} kernels", manifest.blocks.len(), manifest.kernels.len()));
-    ports("inputs", &port::package_inputs(manifest));
-    ports("outputs", &port::package_outputs(manifest));
-    launches(manifest);
+    ports("inputs", &port::package_inputs(&manifest));
+    ports("outputs", &port::package_outputs(&manifest));
+    launches(&manifest);
     if with_plan {
-        println!("\n{}", plan::print(manifest));
+        println!("\n{}", plan::print(&manifest));
     }
-    Ok(())
+    Ok(manifest)
 }
 
 /// The kernels of a package for a GPU.
