@@ -41,8 +41,11 @@ fn along(
 ) -> Option<Vec<Dim>> {
     let lead = rank.checked_sub(factor.rank())?;
     let mut dims = vec![Dim::from(1); own];
+    let mut next = 0;
     for (i, d) in factor.shape.iter().enumerate().filter(|(_, d)| !d.is_const(1)) {
-        dims[to(lead + i)?] = d.clone();
+        let place = to(lead + i).filter(|place| *place >= next)?;
+        dims[place] = d.clone();
+        next = place + 1;
     }
     Some(dims)
 }
