@@ -1,5 +1,6 @@
 //! Arithmetic.
 
+use super::range::{is_wide, product_fits, sum_fits};
 use super::{New, Numerics, Rule};
 use crate::egraph::analysis::View;
 use crate::egraph::language::Id;
@@ -19,8 +20,8 @@ pub const RULES: &[Rule] = &[
     Rule { name: "div-constant-as-mul", numerics: Reassociate, apply: div_constant_as_mul },
     // x / y is x * (1 / y) where y is broadcast: fewer divisions.
     Rule { name: "div-broadcast-as-mul", numerics: Approximate, apply: div_broadcast_as_mul },
-    // a * c + b * c is (a + b) * c.
-    Rule { name: "common-factor", numerics: Reassociate, apply: common_factor },
+    // a * c + b * c is (a + b) * c, but for infinities and where a + b overflows.
+    Rule { name: "common-factor", numerics: Approximate, apply: common_factor },
     // x ** 2 is x * x.
     Rule { name: "square", numerics: Exact, apply: square },
     // x ** 3 is x * x * x.
@@ -70,21 +71,31 @@ fn is(view: View, id: Id, v: f64) -> bool {
     view.uniform(id).is_some_and(|t| t.dtype().is_float() && t.floats() == [v])
 }
 
-fn together(view: View, op: &Op, ins: &[Id], kinds: &[BinaryKind]) -> Option<New> {
-    let Op::Binary(Binary { kind }) = op else { return None };
-    if !kinds.contains(kind) || !view.fixed(ins[1]) || view.fixed(ins[0]) {
+/// Two fixed operands of one kind of operator after another, where `fits` says so of both.
+fn together(
+    view: View,
+    op: &Op,
+    ins: &[Id],
+    kind: BinaryKind,
+    fits: fn(View, Id, Id) -> bool,
+) -> Option<New> {
+    if *op != Op::from(Binary { kind }) || !view.fixed(ins[1]) || view.fixed(ins[0]) {
         return None;
     }
-    let (x, a) = pairs(view, ins[0], *kind).find(|(x, a)| view.fixed(*a) && !view.fixed(*x))?;
-    Some(binary(*kind, x, binary(*kind, a, ins[1])))
+    let (x, a) = pairs(view, ins[0], kind)
+        .find(|(x, a)| view.fixed(*a) && !view.fixed(*x) && fits(view, *a, ins[1]))?;
+    Some(binary(kind, x, binary(kind, a, ins[1])))
 }
 
 fn constants_together(view: View, op: &Op, ins: &[Id]) -> Option<New> {
-    together(view, op, ins, &[BinaryKind::Add, BinaryKind::Mul])
+    together(view, op, ins, BinaryKind::Mul, product_fits)
+        .or_else(|| together(view, op, ins, BinaryKind::Add, sum_fits))
 }
 
 fn bounds_together(view: View, op: &Op, ins: &[Id]) -> Option<New> {
-    together(view, op, ins, &[BinaryKind::Max, BinaryKind::Min])
+    [BinaryKind::Max, BinaryKind::Min]
+        .into_iter()
+        .find_map(|kind| together(view, op, ins, kind, |_, _, _| true))
 }
 
 fn sub_constant_as_add(view: View, op: &Op, ins: &[Id]) -> Option<New> {
@@ -98,8 +109,7 @@ fn div_constant_as_mul(view: View, op: &Op, ins: &[Id]) -> Option<New> {
     let Op::Binary(Binary { kind: BinaryKind::Div }) = op else { return None };
     let c = view.constant(ins[1]).cloned().or_else(|| view.uniform(ins[1]))?;
     // Reciprocals that overflow, or lose digits because they are small, aren't the same.
-    let wide = matches!(c.dtype(), DType::F32 | DType::F64);
-    let safe = wide && c.floats().iter().all(|v| (1e-30..1e30).contains(&v.abs()));
+    let safe = is_wide(c.dtype()) && c.floats().iter().all(|v| (1e-30..1e30).contains(&v.abs()));
     safe.then(|| mul(ins[0], unary(UnaryKind::Reciprocal, ins[1])))
 }
 
@@ -113,7 +123,7 @@ fn div_broadcast_as_mul(view: View, op: &Op, ins: &[Id]) -> Option<New> {
 
 fn common_factor(view: View, op: &Op, ins: &[Id]) -> Option<New> {
     let Op::Binary(Binary { kind: BinaryKind::Add }) = op else { return None };
-    float(view, ins[0])?;
+    float(view, ins[0]).filter(|d| is_wide(*d))?;
     pairs(view, ins[0], BinaryKind::Mul).find_map(|(a, c)| {
         let (b, _) = pairs(view, ins[1], BinaryKind::Mul).find(|(_, d)| *d == c)?;
         Some(mul(binary(BinaryKind::Add, a, b), c))

@@ -1,13 +1,14 @@
 //! Matrix products and convolutions: what their weights can take in.
 
 use super::algebra::{binary, mul, pairs};
-use super::{New, Numerics, Rule};
+use super::range::{are_moderate, is_wide, weights_fit};
+use super::{New, Numerics, Rule, is_there};
 use crate::egraph::analysis::View;
 use crate::egraph::language::Id;
 use tcc_ir::ops::{Binary, BinaryKind, Contract, Conv, PadMode, Reshape};
 use tcc_ir::{Dim, Op, TensorType};
 
-use Numerics::Reassociate;
+use Numerics::{Approximate, Reassociate};
 
 pub const RULES: &[Rule] = &[
     // contract(x, w) * s is contract(x, w * s), conv(x, w) * s is conv(x, w * s).
@@ -20,8 +21,9 @@ pub const RULES: &[Rule] = &[
     Rule { name: "pad-into-conv", numerics: Reassociate, apply: pad_into_conv },
     // contract(x, w) + contract(y, w) is contract(x + y, w), and so for the other operand.
     Rule { name: "sum-of-products", numerics: Reassociate, apply: sum_of_products },
-    // contract(contract(x, v), w) is contract(x, contract(v, w)): of constants the inner one costs nothing.
-    Rule { name: "product-of-products", numerics: Reassociate, apply: product_of_products },
+    // contract(contract(x, v), w) is contract(x, contract(v, w)): of constants the inner one costs nothing. Not so
+    // with infinities in x, of which the first product makes NaN, and the last may not.
+    Rule { name: "product-of-products", numerics: Approximate, apply: product_of_products },
 ];
 
 /// A product with a fixed factor: what is scaled, and the factor.
@@ -62,6 +64,7 @@ fn reshaped(x: Id, dims: Vec<Dim>) -> New {
 fn scale_into_weights(view: View, op: &Op, ins: &[Id]) -> Option<New> {
     let (product, factor) = scaled(view, op, ins)?;
     with_scaled_weights(view, product, factor)
+        .find_map(|scaled| scaled.if_fits(view, op, ins, |product| product))
 }
 
 fn scale_past_bias(view: View, op: &Op, ins: &[Id]) -> Option<New> {
@@ -69,20 +72,45 @@ fn scale_past_bias(view: View, op: &Op, ins: &[Id]) -> Option<New> {
     if !view.single(sum) {
         return None;
     }
-    pairs(view, sum, BinaryKind::Add).filter(|(_, bias)| view.fixed(*bias)).find_map(|(product, bias)| {
-        let product = with_scaled_weights(view, product, factor)?;
-        Some(binary(BinaryKind::Add, product, mul(bias, factor)))
-    })
+    let biased = pairs(view, sum, BinaryKind::Add);
+    biased.filter(|(_, bias)| view.fixed(*bias) && are_moderate(view, *bias, factor)).find_map(
+        |(product, bias)| {
+            with_scaled_weights(view, product, factor).find_map(|scaled| {
+                scaled.if_fits(view, op, ins, |product| binary(BinaryKind::Add, product, mul(bias, factor)))
+            })
+        },
+    )
+}
+
+/// A product whose weights are multiplied by a factor.
+struct Scaled {
+    product: New,
+    weights: Id,
+    factor: Id,
+    /// The factor's extents along the axes of the weights.
+    dims: Vec<Dim>,
+}
+
+impl Scaled {
+    /// `whole` of the product for `op(ins)`, if the weights have room for the factor. Not again if it is there: looking
+    /// at all weights takes time.
+    fn if_fits(self, view: View, op: &Op, ins: &[Id], whole: impl Fn(New) -> New) -> Option<New> {
+        let new = whole(self.product);
+        let offered =
+            !is_there(view, op, ins, &new) && weights_fit(view, self.weights, self.factor, &self.dims);
+        offered.then_some(new)
+    }
 }
 
 /// A matrix product or convolution times a fixed factor. None where something else reads the product: it would be
 /// computed twice.
-fn with_scaled_weights(view: View, product: Id, factor: Id) -> Option<New> {
-    let (s, out) = (view.tensor(factor)?, view.tensor(product)?);
-    if !view.single(product) {
-        return None;
-    }
-    view.ops(product).find_map(|(o, operands)| match o {
+fn with_scaled_weights(view: View, product: Id, factor: Id) -> impl Iterator<Item = Scaled> {
+    let types = || Some((view.tensor(factor)?, view.tensor(product)?));
+    let ops = types()
+        .filter(|_| view.single(product))
+        .into_iter()
+        .flat_map(move |types| view.ops(product).map(move |(o, operands)| (types, o, operands)));
+    ops.filter_map(move |((s, out), o, operands)| match o {
         Op::Contract(c) => scaled_contract(view, c, operands, (factor, s), out),
         Op::Conv(conv) => {
             let w = weights(view, operands[1])?;
@@ -91,7 +119,9 @@ fn with_scaled_weights(view: View, product: Id, factor: Id) -> Option<New> {
             }
             // The result's channels are the first axis of the weights.
             let dims = along(s, out.rank(), w.rank(), |i| (i == 1).then_some(0))?;
-            Some(New::op(conv.clone(), [operands[0].into(), mul(operands[1], reshaped(factor, dims))]))
+            let scaled = mul(operands[1], reshaped(factor, dims.clone()));
+            let product = New::op(conv.clone(), [operands[0].into(), scaled]);
+            Some(Scaled { product, weights: operands[1], factor, dims })
         }
         _ => None,
     })
@@ -108,7 +138,7 @@ fn scaled_contract(
     operands: &[Id],
     (factor, s): (Id, &TensorType),
     out: &TensorType,
-) -> Option<New> {
+) -> Option<Scaled> {
     let (a, b) = (view.tensor(operands[0])?, view.tensor(operands[1])?);
     if a.dtype != out.dtype || b.dtype != out.dtype || !some(c.lhs.iter().map(|k| &a.shape[*k])) {
         return None;
@@ -121,13 +151,17 @@ fn scaled_contract(
     };
     if weights(view, operands[1]).is_some() {
         let to = |i| place(i, &c.rhs_batch, &second, batch + first.len());
-        let scaled = mul(operands[1], reshaped(factor, along(s, out.rank(), b.rank(), to)?));
-        return Some(New::op(c.clone(), [operands[0].into(), scaled]));
+        let dims = along(s, out.rank(), b.rank(), to)?;
+        let scaled = mul(operands[1], reshaped(factor, dims.clone()));
+        let product = New::op(c.clone(), [operands[0].into(), scaled]);
+        return Some(Scaled { product, weights: operands[1], factor, dims });
     }
     weights(view, operands[0])?;
     let to = |i| place(i, &c.lhs_batch, &first, batch).filter(|_| i < batch + first.len());
-    let scaled = mul(operands[0], reshaped(factor, along(s, out.rank(), a.rank(), to)?));
-    Some(New::op(c.clone(), [scaled, operands[1].into()]))
+    let dims = along(s, out.rank(), a.rank(), to)?;
+    let scaled = mul(operands[0], reshaped(factor, dims.clone()));
+    let product = New::op(c.clone(), [scaled, operands[1].into()]);
+    Some(Scaled { product, weights: operands[0], factor, dims })
 }
 
 fn operand_scale_into_contract(view: View, op: &Op, ins: &[Id]) -> Option<New> {
@@ -135,7 +169,8 @@ fn operand_scale_into_contract(view: View, op: &Op, ins: &[Id]) -> Option<New> {
     let (x, w) = (view.tensor(ins[0])?, view.tensor(ins[1])?);
     if !view.fixed(ins[1])
         || view.shared(ins[1])
-        || !x.dtype.is_float()
+        // The factor may differ from one term of a sum to the next: narrow types would lose the smaller ones.
+        || !is_wide(x.dtype)
         || x.dtype != w.dtype
         || c.out != w.dtype
     {
@@ -152,7 +187,8 @@ fn operand_scale_into_contract(view: View, op: &Op, ins: &[Id]) -> Option<New> {
             summed.or_else(|| c.lhs_batch.iter().position(|a| *a == i).map(|k| c.rhs_batch[k]))
         };
         let dims = along(s, x.rank(), w.rank(), to)?;
-        Some(New::op(c.clone(), [inner.into(), mul(ins[1], reshaped(factor, dims))]))
+        let product = New::op(c.clone(), [inner.into(), mul(ins[1], reshaped(factor, dims.clone()))]);
+        Scaled { product, weights: ins[1], factor, dims }.if_fits(view, op, ins, |product| product)
     })
 }
 
@@ -195,7 +231,7 @@ fn sum_of_products(view: View, op: &Op, ins: &[Id]) -> Option<New> {
         })
     };
     contracts(ins[0]).find_map(|(c, x)| {
-        let plain = |id: Id| view.tensor(id).is_some_and(|t| t.dtype == c.out && t.dtype.is_float());
+        let plain = |id: Id| view.tensor(id).is_some_and(|t| t.dtype == c.out && is_wide(t.dtype));
         contracts(ins[1])
             .filter(|(d, y)| *d == c && plain(x[0]) && plain(x[1]) && plain(y[0]) && plain(y[1]))
             .find_map(|(_, y)| {
@@ -222,7 +258,7 @@ fn product_of_products(view: View, op: &Op, ins: &[Id]) -> Option<New> {
         let Op::Contract(inner) = o else { return None };
         let (x, v) = (view.tensor(operands[0])?, weights(view, operands[1])?);
         let plain =
-            x.dtype.is_float() && x.dtype == outer.out && v.dtype == outer.out && inner.out == outer.out;
+            is_wide(x.dtype) && x.dtype == outer.out && v.dtype == outer.out && inner.out == outer.out;
         if !inner.lhs_batch.is_empty() || !plain || !view.single(ins[0]) {
             return None;
         }
@@ -237,6 +273,7 @@ fn product_of_products(view: View, op: &Op, ins: &[Id]) -> Option<New> {
         let rhs = inner.rhs.iter().map(|a| left.iter().position(|b| b == a)).collect::<Option<_>>()?;
         let both = Contract { lhs: summed, ..outer.clone() };
         let both = New::op(both, [operands[1].into(), ins[1].into()]);
-        Some(New::op(Contract { rhs, ..inner.clone() }, [operands[0].into(), both]))
+        let new = New::op(Contract { rhs, ..inner.clone() }, [operands[0].into(), both]);
+        (!is_there(view, op, ins, &new) && are_moderate(view, operands[1], ins[1])).then_some(new)
     })
 }

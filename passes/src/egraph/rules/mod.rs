@@ -9,6 +9,7 @@
 mod algebra;
 mod linear;
 mod movement;
+mod range;
 
 use super::analysis::{EGraph, View};
 use super::language::{Head, Id, Term};
@@ -19,7 +20,8 @@ use tcc_ir::{Fact, InferCx, Op, Type, ValueId};
 pub enum Numerics {
     /// The same bits (which NaN it is may change).
     Exact,
-    /// Sums and products in another order, and constants folded into each other: the rounding differs.
+    /// Sums and products in another order, and constants folded into each other: the rounding differs. Finite
+    /// data of ordinary size make no infinity, NaN or zero that they didn't make before.
     #[default]
     Reassociate,
     /// Other formulas for the same function.
@@ -93,4 +95,27 @@ fn infer(egraph: &EGraph, op: &Op, operands: &[Id]) -> Option<Vec<Type>> {
     let mut cx = InferCx::new("", ValueId(u32::MAX));
     let outs = op.infer(&mut cx, &facts).ok()?;
     cx.is_settled().then_some(outs)
+}
+
+/// Whether what a rule offers for `op(operands)` is in the same class.
+fn is_there(view: View, op: &Op, operands: &[Id], new: &New) -> bool {
+    find(view, new).is_some_and(|class| class_of(view, op, operands) == Some(class))
+}
+
+fn find(view: View, new: &New) -> Option<Id> {
+    match new {
+        New::Class(id) => Some(view.0.find(*id)),
+        New::Op(op, operands) => {
+            let ids: Vec<Id> = operands.iter().map(|n| find(view, n)).collect::<Option<_>>()?;
+            class_of(view, op, &ids)
+        }
+    }
+}
+
+/// The class of a term.
+fn class_of(view: View, op: &Op, operands: &[Id]) -> Option<Id> {
+    let same =
+        |ids: &[Id]| ids.iter().map(|id| view.0.find(*id)).eq(operands.iter().map(|id| view.0.find(*id)));
+    let mut readers = view.0[*operands.first()?].parents().map(|p| view.0.find(p));
+    readers.find(|p| view.ops(*p).any(|(o, ids)| o == op && same(ids)))
 }

@@ -1,11 +1,11 @@
 //! Matrix products and convolutions.
 
-use super::{F, Sample, sample};
+use super::{F, F_NARROW, Sample, sample};
 
 pub(super) const SAMPLES: &[Sample] = &[
     sample(
         "scale-past-bias",
-        F,
+        F_NARROW,
         "graph @f(%x: $T[$N, $K], %c: $T[$K, $M], %ca: $T[$M], %cb: $T[$M]) {
         %0 = contract %x, %c {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = $T}
         %1 = add %0, %ca
@@ -14,7 +14,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     ),
     sample(
         "scale-into-weights",
-        F,
+        F_NARROW,
         "graph @f(%x: $T[$N, $K], %c: $T[$K, $M], %ca: $T[$M]) {
         %0 = contract %x, %c {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = $T}
         %1 = mul %0, %ca
@@ -22,7 +22,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     ),
     sample(
         "scale-into-weights",
-        F,
+        F_NARROW,
         "graph @f(%x: $T[2, $N, $K], %c: $T[2, $M, $K], %ca: $T[2, 1, $M]) {
         %0 = contract %x, %c {lhs_batch = [0], rhs_batch = [0], lhs = [2], rhs = [2], out = $T}
         %1 = mul %0, %ca
@@ -30,7 +30,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     ),
     sample(
         "scale-into-weights",
-        F,
+        F_NARROW,
         "graph @f(%x: $T[$N, $K], %c: $T[$M, $K], %ca: $T[$M, 1]) {
         %0 = contract %c, %x {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [1], out = $T}
         %1 = mul %0, %ca
@@ -38,7 +38,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     ),
     sample(
         "scale-into-weights",
-        F,
+        F_NARROW,
         "graph @f(%x: $T[$N, 4, 5], %c: $T[6, 2, 3], %ca: $T[6, 1]) {
         %0 = conv %x, %c {strides = [1], dilations = [1], pads_before = [1], pads_after = [1], groups = 2}
         %1 = mul %0, %ca
@@ -46,7 +46,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     ),
     sample(
         "operand-scale-into-contract",
-        F,
+        F_NARROW,
         "graph @f(%x: $T[$N, $K], %c: $T[$K, $M], %ca: $T[$K]) {
         %0 = mul %x, %ca
         %1 = contract %0, %c {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = $T}
