@@ -39,8 +39,10 @@ const SMALL_BEND: f64 = 5.0;
 
 /// Gives the ordered layers places.
 pub fn place(layers: &mut Layers, sizes: &[(f64, f64)], lines: &[Line]) -> Placed {
-    attach(layers, lines);
+    make_room(layers, lines);
     let mut x = columns(layers);
+    // After the columns: else each line beside another would move its boxes a little more to the same side.
+    attach(layers, lines);
     x.iter_mut().for_each(|x| *x = x.round());
     let left = layers.places.iter().zip(&x).map(|(place, x)| x - place.left).fold(f64::INFINITY, f64::min);
     x.iter_mut().for_each(|x| *x -= left);
@@ -104,7 +106,19 @@ pub fn place(layers: &mut Layers, sizes: &[(f64, f64)], lines: &[Line]) -> Place
     placed
 }
 
-/// Decides where lines touch boxes that have no ports, and makes room for texts.
+/// Makes room for text that hangs over the right side of its box: that of boxes with a single line.
+fn make_room(layers: &mut Layers, lines: &[Line]) {
+    for place in &mut layers.places {
+        let What::Item(item) = place.what else { continue };
+        let mut starts = place.below.iter().map(|&edge| layers.edges[edge].line);
+        let Some(first) = starts.next() else { continue };
+        if lines[first].from == item && starts.all(|line| line == first) {
+            place.right = place.right.max(lines[first].label + 2.0 * LABEL_GAP);
+        }
+    }
+}
+
+/// Decides where lines touch boxes that have no ports.
 fn attach(layers: &mut Layers, lines: &[Line]) {
     let mut ranks = vec![0; layers.places.len()];
     for row in &layers.rows {
@@ -134,19 +148,16 @@ fn attach(layers: &mut Layers, lines: &[Line]) {
             }
         }
         starts.sort();
-        let label = |edges: &[usize]| lines[layers.edges[edges[0]].line].label + 2.0 * LABEL_GAP;
-        if let [(_, only)] = &starts[..] {
-            layers.places[at].right = layers.places[at].right.max(label(only));
+        if starts.len() < 2 {
             continue;
         }
+        let label = |edges: &[usize]| lines[layers.edges[edges[0]].line].label + 2.0 * LABEL_GAP;
         let labels: Vec<f64> = starts.iter().map(|(_, edges)| label(edges)).collect();
         let mut out = -labels.iter().sum::<f64>() / 2.0;
         for ((_, edges), label) in starts.iter().zip(labels) {
             edges.iter().for_each(|&edge| layers.edges[edge].out = out);
             out += label;
         }
-        let place = &mut layers.places[at];
-        (place.left, place.right) = (place.left.max(out), place.right.max(out));
     }
 }
 
@@ -245,14 +256,24 @@ fn settle(layers: &Layers, row: &[usize], wishes: &[(f64, f64)], x: &mut [f64]) 
     }
 }
 
-/// Where a place would like to be, and how much. Long lines pull the most at themselves, so that they are straight, and the
-/// least at boxes, so that boxes stand below each other.
+/// Where a place would like to be, and how much. Long lines pull most at themselves, so that they are straight, and less
+/// at boxes; boxes with one line alone hardly pull, so that they make way for chains.
 fn wish(layers: &Layers, at: usize, x: &[f64], above: bool, below: bool) -> (f64, f64) {
     let place = &layers.places[at];
     let (mut sum, mut weight) = (0.0, 0.0);
+    let is_pass = |at: usize| layers.places[at].what == What::Pass;
+    let is_end = |at: usize| {
+        let place = &layers.places[at];
+        matches!(place.what, What::Item(_)) && place.above.len() + place.below.len() == 1
+    };
     let mut pull = |other: usize, shift: f64| {
-        let passes = [at, other].iter().filter(|&&at| layers.places[at].what == What::Pass).count();
-        let strength = [4.0, 1.0, 8.0][passes];
+        let strength = match (is_pass(at), is_pass(other)) {
+            (true, true) => 8.0,
+            (true, false) => 2.0,
+            (false, true) => 1.0,
+            (false, false) if is_end(at) || is_end(other) => 0.1,
+            (false, false) => 4.0,
+        };
         sum += (x[other] + shift) * strength;
         weight += strength;
     };
