@@ -23,7 +23,8 @@ pub trait OpDef: Attrs {
     /// Sizes that can't be proved equal become run-time checks through `cx`.
     fn infer(&self, cx: &mut InferCx, ins: &[Fact]) -> Result<Vec<Type>, Mismatch>;
 
-    /// The elements of the first output as symbolic integers, where they follow from those of the inputs.
+    /// The elements of the first output as symbolic integers, where they follow from those of the inputs: exact, not
+    /// wrapped to the element type.
     /// Called for small integer outputs of static shape only.
     fn elems(&self, _ins: &[Fact], _out: &TensorType) -> Option<Vec<Dim>> {
         None

@@ -8,6 +8,7 @@
 
 mod border;
 mod edit;
+mod fits;
 mod order;
 mod renumber;
 mod stated;
@@ -270,10 +271,9 @@ impl Graph {
             ))
         })?;
         let n: usize = t.static_shape().expect("static").iter().product();
-        let unsigned = t.dtype.is_unsigned_int() || t.dtype == DType::Bool;
+        let (lo, hi) = fits::element_bounds(t.dtype);
         let elems: Vec<Dim> = (0..n)
             .map(|index| {
-                let (lo, hi) = if unsigned { (0, None) } else { (i64::MIN / 4, None) };
                 let name = fresh_name(&self.symbols, format!("{}v{}e{index}", self.prefix, id.0));
                 let symbol = Symbol::bounded(name, lo, hi);
                 self.symbols.push((symbol.clone(), SymbolSource::Elem { value: id, index }));

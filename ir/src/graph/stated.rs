@@ -34,7 +34,7 @@ impl Graph {
         let elems = types.first().and_then(small_int).and_then(|ty| match ty.static_shape()?.contains(&0) {
             // Its other extents may be huge: nothing is to be asked for each index along them.
             true => Some(Vec::new()),
-            false => op.elems(&facts, ty),
+            false => self.held(ty.dtype, op.elems(&facts, ty)?),
         });
         let (symbols, checks) = (cx.symbols, cx.checks);
         Ok(Inferred { types, elems, checks, symbols })

@@ -42,7 +42,7 @@ impl OpDef for Binary {
         let shape = out.static_shape()?;
         let a = broadcast_elems(&ins[0], &shape)?;
         let b = broadcast_elems(&ins[1], &shape)?;
-        a.iter().zip(&b).map(|(a, b)| self.symbolic(a, b)).collect()
+        a.iter().zip(&b).map(|(a, b)| self.symbolic(out.dtype, a, b)).collect()
     }
 
     fn eval(&self, cx: &EvalCx, ins: &[Value]) -> Result<Vec<Value>, EvalError> {
@@ -69,7 +69,8 @@ impl OpDef for Binary {
 }
 
 impl Binary {
-    fn symbolic(&self, a: &Dim, b: &Dim) -> Option<Dim> {
+    /// An element, before it is wrapped.
+    fn symbolic(&self, dtype: DType, a: &Dim, b: &Dim) -> Option<Dim> {
         let (a, b) = (a.clone(), b.clone());
         match self.kind {
             BinaryKind::Add => Some(a + b),
@@ -82,7 +83,7 @@ impl Binary {
             BinaryKind::Mod if positive(&b) => Some(a.modulo(&b)),
             _ => match (a.as_const(), b.as_const()) {
                 (Some(x), Some(y)) => {
-                    i64::try_from(self.kind.int(DType::I64, x.into(), y.into())).ok().map(Dim::from)
+                    i64::try_from(self.kind.int(dtype, x.into(), y.into())).ok().map(Dim::from)
                 }
                 _ => None,
             },

@@ -32,7 +32,12 @@ impl OpDef for Cast {
     }
 
     fn elems(&self, ins: &[Fact], _out: &TensorType) -> Option<Vec<Dim>> {
-        fact_elems(&ins[0])?.iter().map(|d| self.symbolic(d)).collect()
+        let elems = fact_elems(&ins[0])?;
+        let (zero, one) = (Dim::from(0), Dim::from(1));
+        Some(match self.to {
+            DType::Bool => elems.iter().map(|d| select_by_sign(Cmp::Ne, d, &one, &zero)).collect(),
+            _ => elems,
+        })
     }
 
     fn eval(&self, cx: &EvalCx, ins: &[Value]) -> Result<Vec<Value>, EvalError> {
@@ -46,22 +51,6 @@ impl OpDef for Cast {
 }
 
 impl Cast {
-    /// An element that isn't a constant must provably fit the type; 32 bits are taken to hold any size.
-    fn symbolic(&self, d: &Dim) -> Option<Dim> {
-        if self.to == DType::Bool {
-            return Some(select_by_sign(Cmp::Ne, d, &Dim::from(1), &Dim::from(0)));
-        }
-        if let Some(v) = d.as_const() {
-            return i64::try_from(self.to.wrap_int(v.into())).ok().map(Dim::from);
-        }
-        let (lo, hi) = self.to.int_range()?;
-        let (dim_lo, dim_hi) = d.bounds();
-        let fits = |bound: Option<i64>, ok: &dyn Fn(i128) -> bool| bound.is_some_and(|b| ok(b.into()));
-        let below = self.to.bits() >= 32 || fits(dim_hi, &|h| h <= hi);
-        let above = (self.to.bits() >= 32 && self.to.is_signed_int()) || fits(dim_lo, &|l| l >= lo);
-        (below && above).then(|| d.clone())
-    }
-
     fn convert(&self, x: &Tensor, shape: Vec<usize>) -> Result<Tensor, EvalError> {
         let (from, to) = (x.dtype(), self.to);
         if from == to {

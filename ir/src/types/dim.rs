@@ -124,6 +124,16 @@ impl Dim {
         self.0.keys().flatten().any(|a| *a == Atom::Overflow)
     }
 
+    /// Whether arithmetic in it left the 64-bit range, also inside divisions and selections.
+    pub fn overflows(&self) -> bool {
+        self.0.keys().flatten().any(|a| match a {
+            Atom::Sym(_) => false,
+            Atom::FloorDiv(x, y) | Atom::Min(x, y) | Atom::Max(x, y) => [x, y].iter().any(|d| d.overflows()),
+            Atom::Select(_, a, b, t, e) => [a, b, t, e].iter().any(|d| d.overflows()),
+            Atom::Overflow => true,
+        })
+    }
+
     fn from_terms(terms: Option<Terms>) -> Dim {
         match terms {
             Some(mut t) => {
@@ -176,7 +186,8 @@ impl Dim {
         Dim::from_terms(terms)
     }
 
-    /// Floor division, toward minus infinity. Division by constant zero gives an overflow dim.
+    /// Floor division, toward minus infinity. Division by constant zero gives an overflow dim. 0 divided by what may be
+    /// 0 is 0, so that an extent of nothing can be told: what evaluation then misses is an error, never a value.
     pub fn floor_div(&self, by: &Dim) -> Dim {
         if self.is_overflow() || by.is_overflow() || by.is_const(0) {
             return Dim::overflow();

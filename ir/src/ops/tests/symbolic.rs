@@ -2,7 +2,7 @@
 
 use super::{dims, ints};
 use crate::ops::{
-    Bitcast, Broadcast, Cast, Concat, Gather, GatherElements, GatherNd, Iota, Pad, PadMode, Reshape,
+    Binary, BinaryKind, Bitcast, Broadcast, Cast, Concat, Gather, GatherElements, GatherNd, Iota, Pad, PadMode, Reshape,
     ScatterElements, ScatterNd, Select, Sizes, Slice, Transpose,
 };
 use crate::{DType, Dim, Graph, Loc, Op, Symbol, Tensor, Type, ValueId};
@@ -113,6 +113,47 @@ fn casts_follow_sizes_only_where_they_fit() {
     assert_eq!(g.value(y).elems, None);
     let y = add(&mut g, Cast { to: DType::Bool, saturate: true }, &[negative]);
     assert_eq!(known(&g, y), [Dim::select(crate::Cmp::Ne, &(n - 1.into()), &0.into(), &1.into(), &0.into())]);
+}
+
+#[test]
+fn elements_that_may_wrap_are_data() {
+    let mut g = Graph::new("g");
+    let apply = |g: &mut Graph, kind: BinaryKind, a: ValueId, b: ValueId| {
+        let y = add(g, Binary { kind }, &[a, b]);
+        g.value(y).elems.clone()
+    };
+    let constant =
+        |g: &mut Graph, dtype, v| g.constant(Tensor::from_ints(dtype, vec![1], [v]), &Loc::default());
+    // Constants are wrapped.
+    for (dtype, kind, a, b, y) in [
+        (DType::U8, BinaryKind::Add, 200, 100, Some(44)),
+        (DType::U8, BinaryKind::Shl, 200, 1, Some(144)),
+        (DType::U16, BinaryKind::Sub, 1, 2, Some(65535)),
+        (DType::I32, BinaryKind::Mul, 123457, 654321, Some(-823870927)),
+        (DType::I64, BinaryKind::Mul, 1 << 62, 4, None),
+    ] {
+        let (a, b) = (constant(&mut g, dtype, a), constant(&mut g, dtype, b));
+        assert_eq!(apply(&mut g, kind, a, b), y.map(|y| dims(&[y])), "{dtype}");
+    }
+    // Sizes are followed as far as they are sizes.
+    let n = symbol("n");
+    let of = |g: &mut Graph, dtype| add(g, Sizes { dtype, shape: vec![1], elems: vec![n.clone()] }, &[]);
+    for dtype in [DType::I32, DType::U32, DType::I64, DType::U64] {
+        let (size, five) = (of(&mut g, dtype), constant(&mut g, dtype, 5));
+        let less = apply(&mut g, BinaryKind::Sub, size, five);
+        assert_eq!(less.is_some(), dtype.is_signed_int(), "{dtype}");
+        assert_eq!(apply(&mut g, BinaryKind::Mul, size, size), Some(vec![n.clone() * n.clone()]));
+        let huge = constant(&mut g, dtype, 1 << (dtype.bits() - 2));
+        assert_eq!(apply(&mut g, BinaryKind::Mul, size, huge), None, "{dtype}");
+    }
+    // What is read from a tensor needn't be a size.
+    for dtype in [DType::I32, DType::U32, DType::I8] {
+        let k = g.add_input(dtype.name(), Type::tensor(dtype, [1i64]));
+        g.elems(k).unwrap();
+        assert_eq!(apply(&mut g, BinaryKind::Mul, k, k), None, "{dtype}");
+        let low = constant(&mut g, dtype, 3);
+        assert!(apply(&mut g, BinaryKind::Min, k, low).is_some(), "{dtype}");
+    }
 }
 
 #[test]
