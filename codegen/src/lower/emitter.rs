@@ -28,6 +28,8 @@ pub struct Emitter<'a> {
     pub known: IndexMap<ExprId, Val>,
     /// Checks done in front of the present loops, which don't depend on them.
     pub hoisted: IndexMap<ExprId, Val>,
+    /// In front of loops: whether they run. Where they don't, a load may have nothing to read.
+    pub reached: Option<Val>,
     pub accs: Vec<Val>,
     pub accs_before: Vec<Val>,
     pub can_fail: bool,
@@ -64,6 +66,7 @@ impl<'a> Emitter<'a> {
             stretch: None,
             known: IndexMap::new(),
             hoisted: IndexMap::new(),
+            reached: None,
             accs: Vec::new(),
             accs_before: Vec::new(),
             can_fail: false,

@@ -1,7 +1,7 @@
 //! Run-time checks in front of the loops that they don't depend on: a loop that may fail isn't vectorised.
 
 use super::emitter::Emitter;
-use super::writer::Val;
+use super::writer::{I1, Val};
 use tcc_ir::kernel::{AxisId, ExprId, Kernel, Scalar, Stage};
 
 impl Emitter<'_> {
@@ -39,21 +39,37 @@ impl Emitter<'_> {
         done
     }
 
-    /// The value of a check that fails only if the loops over `inner` run at all.
+    /// The value of a check that fails only if the loops over `inner` get to it.
     fn check_ahead(&mut self, stage: &Stage, id: ExprId, inner: &[AxisId]) -> Val {
         let Scalar::Check { cond, value } = self.kernel.expr(id) else {
             unreachable!("only checks are hoisted")
         };
+        // Stores behind a reduction are done also where it is empty.
+        let stored = !stage.scan && self.kernel.reachable(of_stores(stage))[id.0 as usize];
+        let may_be_empty = |axis: &&AxisId| !self.kernel.extent(**axis).as_const().is_some_and(|n| n > 0);
+        let within = inner.iter().filter(|axis| !(stored && stage.reduce.contains(axis)));
+        let within: Vec<AxisId> = within.filter(may_be_empty).copied().collect();
+        let reached = within.into_iter().map(|axis| {
+            let (lo, hi) = self.range(axis);
+            self.w.cmp("slt", &lo, &hi)
+        });
+        let reached: Vec<Val> = reached.collect();
+        let reached = reached.into_iter().reduce(|a, b| self.w.bin("arith.andi", &a, &b));
+        // What loads give under this condition isn't theirs elsewhere.
+        let known = self.known.clone();
+        let outer = std::mem::replace(&mut self.reached, reached.clone());
         let cond = self.eval(stage, *cond);
-        let mut passes = cond.clone();
-        for axis in inner.iter().filter(|axis| !self.kernel.extent(**axis).as_const().is_some_and(|n| n > 0))
-        {
-            let (lo, hi) = self.range(*axis);
-            let empty = self.w.cmp("sge", &lo, &hi);
-            passes = self.w.bin("arith.ori", &passes, &empty);
-        }
+        let passes = match &reached {
+            Some(reached) => {
+                let truth = self.w.int(I1, 1);
+                let unreached = self.w.bin("arith.xori", reached, &truth);
+                self.w.bin("arith.ori", &cond, &unreached)
+            }
+            None => cond.clone(),
+        };
         self.check(&passes);
         let value = self.eval(stage, *value);
+        (self.reached, self.known) = (outer, known);
         let zero = self.zero(self.kernel.dtype(stage, id));
         self.w.select(&cond, &value, &zero)
     }
@@ -61,13 +77,17 @@ impl Emitter<'_> {
 
 /// The checks that a stage evaluates, inner ones first.
 fn checks_of(kernel: &Kernel, stage: &Stage) -> Vec<ExprId> {
-    let stores = stage.stores.iter().flat_map(|s| s.index.iter().chain([&s.value]).chain(&s.guard));
-    let used = kernel.reachable(stage.accs.iter().map(|acc| acc.value).chain(stores.copied()));
+    let used = kernel.reachable(stage.accs.iter().map(|acc| acc.value).chain(of_stores(stage)));
     let checks = kernel.exprs.iter().zip(used).enumerate();
     checks
         .filter(|(_, (e, used))| *used && matches!(e, Scalar::Check { .. }))
         .map(|(i, _)| ExprId(i as u32))
         .collect()
+}
+
+/// What the stores of a stage evaluate.
+fn of_stores(stage: &Stage) -> impl Iterator<Item = ExprId> + '_ {
+    stage.stores.iter().flat_map(|s| s.index.iter().chain([&s.value]).chain(&s.guard)).copied()
 }
 
 /// The expressions that may differ at the points of a loop over `inner`: they depend on it, or on what the stage makes.

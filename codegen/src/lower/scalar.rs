@@ -30,12 +30,14 @@ impl Emitter<'_> {
             Scalar::Dim(d) => self.dim(d),
             Scalar::Load { buffer, index, guard } => {
                 let at = self.position(stage, *buffer, index);
+                let guard = guard.map(|g| self.eval(stage, g));
+                let guard = match (guard, self.reached.clone()) {
+                    (Some(a), Some(b)) => Some(self.w.bin("arith.andi", &a, &b)),
+                    (a, b) => a.or(b),
+                };
                 match guard {
                     None => self.load(*buffer, &at),
-                    Some(g) => {
-                        let g = self.eval(stage, *g);
-                        self.load_if(*buffer, &at, &g)
-                    }
+                    Some(guard) => self.load_if(*buffer, &at, &guard),
                 }
             }
             Scalar::Unary(kind, a) => {

@@ -1,9 +1,9 @@
 //! Loop nests of every shape against the interpreter: empty and odd extents, guards, scatters, scans, several stages.
 
-use super::{agree, no_symbols, ramp};
+use super::{agree, no_symbols, ramp, run};
 use tcc_ir::kernel::{Acc, AccOp, Builder, Kernel, Scalar, Stage, Store};
 use tcc_ir::ops::{BinaryKind, UnaryKind};
-use tcc_ir::{Cmp, DType, Dim, Tensor, TensorType};
+use tcc_ir::{Cmp, DType, Dim, Symbol, Tensor, TensorType};
 
 fn ty(shape: &[usize]) -> TensorType {
     TensorType::new(DType::F32, shape.iter().map(|n| *n as i64))
@@ -287,6 +287,45 @@ fn places_that_elements_count_themselves_agree() {
                 let kernel = tcc_passes::kernels::describe(&graph, node).expect("a short axis");
                 agree(&kernel, &no_symbols, &[x], 0.0);
             }
+        }
+    }
+}
+
+#[test]
+fn checks_in_front_of_empty_loops_agree() {
+    // Row sums of `x` plus an element of `t` at a place that a load gives: sums of nothing are stored too, what isn't
+    // reached isn't checked, and nothing is read there.
+    let (rows, len) = (Dim::symbol(Symbol::new("M")), Dim::symbol(Symbol::new("K")));
+    let mut b = Builder::new("sum_and_gather");
+    let x = b.input(&TensorType { dtype: DType::F32, shape: vec![rows.clone(), len.clone()] });
+    let t = b.input(&ty(&[5]));
+    let places = b.input(&TensorType::new(DType::I64, [1i64]));
+    let y = b.output(&TensorType { dtype: DType::F32, shape: vec![rows.clone()] });
+    let (i, j) = (b.axis(&rows), b.axis(&len));
+    let (row, col, zero) = (b.at(i), b.at(j), b.int(0));
+    let value = b.load(x, vec![row, col]);
+    let place = b.load(places, vec![zero]);
+    let cond = b.in_range(place, &Dim::from(5));
+    let place = b.expr(Scalar::Check { cond, value: place });
+    let taken = b.load(t, vec![place]);
+    let sum = b.expr(Scalar::Acc(0));
+    let value_out = b.add(sum, taken);
+    b.stage(Stage {
+        axes: vec![i],
+        reduce: vec![j],
+        accs: vec![Acc { op: AccOp::Sum, value, dtype: DType::F32 }],
+        stores: vec![Store { buffer: y, index: vec![row], value: value_out, update: None, guard: None }],
+        ..Stage::default()
+    });
+    let k = b.finish();
+    let place = |at: i64| Tensor::from_i64s(&[at]);
+    for (m, n, at, fails) in [(4, 3, 2, false), (4, 0, 2, false), (0, 3, 7, false), (4, 3, 7, true), (4, 0, 7, true)] {
+        let env = |s: &Symbol| Some(if *s.name == *"M" { m } else { n });
+        let inputs = [ramp(DType::F32, &[m as usize, n as usize], 1.0), ramp(DType::F32, &[5], 0.5), place(at)];
+        if fails {
+            assert_eq!(run(&k, &env, &inputs), Err(1), "{m} x {n}");
+        } else {
+            agree(&k, &env, &inputs, 0.0);
         }
     }
 }
