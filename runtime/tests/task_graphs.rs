@@ -179,6 +179,35 @@ fn the_first_task_at_fault_is_reported() {
     }
 }
 
+#[test]
+fn a_task_gets_no_less_scratch_than_a_step() {
+    let mut b = Builder::new();
+    let (x, dims) = b.input("x", Form::Tensor, DType::F32, 1);
+    let double = b.kernel("double", kernels::double);
+    let middle = b.arena("middle", DType::F32, &dims, 0, 1);
+    let y = b.output("y", Form::Tensor, DType::F32, &dims);
+    b.call(0, double, &[x], &[middle], &dims);
+    b.call(0, double, &[middle], &[y], &dims);
+    let minus_three = b.number(-3);
+    let rest = b.expr(Expr::Add(dims[0], minus_three));
+    let scratch = b.expr(Expr::FloorDiv(dims[0], rest));
+    for step in &mut b.manifest.blocks[0].steps {
+        let Step::Kernel(step) = step else { unreachable!("all are kernels") };
+        step.scratch = scratch;
+    }
+    as_tasks(&mut b);
+    let mut context = b.context(2);
+    assert_eq!(run(&mut context, &[1.0; 4]), [4.0; 4]);
+    context.set_input(0, DType::F32, &[3], &bytes_f32(&[1.0; 3])).unwrap();
+    let error = context.run().unwrap_err();
+    assert!(matches!(&error, Error::Size { place, .. } if place.contains("double")), "{error}");
+    // What is known only during the run is no part of a task graph.
+    let (_, late) = b.late("late");
+    let Some(Step::Kernel(step)) = b.manifest.blocks[0].steps.last_mut() else { unreachable!("a kernel") };
+    step.scratch = late;
+    assert!(b.package().is_err());
+}
+
 static TILES: AtomicI64 = AtomicI64::new(0);
 
 unsafe extern "C" fn counted(_: *const *mut u8, _: *const i64, begin: i64, end: i64, _: *mut u8) -> i32 {

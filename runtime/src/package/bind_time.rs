@@ -38,7 +38,7 @@ impl<'m> BindTime<'m> {
     pub fn schedules(&self, step: &Step) -> bool {
         let Step::Kernel(step) = step else { return false };
         let mut values = step.inputs.iter().chain(&step.outputs).map(|v| &self.manifest.values[v.index()]);
-        step.dims.iter().chain([&step.tiles]).all(|expr| self.knows(*expr))
+        step.dims.iter().chain([&step.tiles, &step.scratch]).all(|expr| self.knows(*expr))
             && values.all(|value| self.places(value))
     }
 }

@@ -176,6 +176,8 @@ impl<'a> Builder<'a> {
         if tiles <= 0 {
             return Ok(());
         }
+        // Every thread has been given the scratch of all steps whose scratch has a size.
+        self.memory.exprs.require(step.scratch, name)?;
         let touched = self.touched(step)?;
         let cost = self.cost(step);
         if lanes == 1 || kernel.serial || cost < SMALL {
