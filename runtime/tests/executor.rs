@@ -240,6 +240,42 @@ fn a_loop_carries_state_that_grows_and_stacks_results() {
 }
 
 #[test]
+fn stacked_results_of_a_known_size_stay_in_their_place() {
+    let mut b = Builder::new();
+    let (trip, _) = b.input("trip", Form::Tensor, DType::I64, 0);
+    let two = b.number(2);
+    let iter = b.late_value("iter", DType::I64, &[]);
+    let stacked = b.output("iters", Form::Tensor, DType::I64, &[two]);
+    let body = b.block();
+    let scans = vec![ScanOut { elem: iter, stacked, count: None }];
+    b.push(
+        0,
+        Step::Loop(LoopStep {
+            trip: Some(trip),
+            cond_in: None,
+            iter: Some(iter),
+            cond_out: None,
+            carried: vec![],
+            scans,
+            body,
+            zero_if_empty: vec![],
+        }),
+    );
+    let mut context = b.context(1);
+    let mut try_run = |trip: i64| {
+        context.set_input(0, DType::I64, &[], &trip.to_ne_bytes()).unwrap();
+        let ran = context.run().map(|()| i64s(context.output(0).unwrap().bytes));
+        (ran, context.memory_bytes())
+    };
+    let (first, memory) = try_run(2);
+    assert_eq!(first, Ok(vec![0, 1]));
+    let (more, grown) = try_run(100_000);
+    assert_eq!(more.unwrap_err().status(), Status::Size);
+    assert_eq!(grown, memory);
+    assert_eq!(try_run(2), (Ok(vec![0, 1]), memory));
+}
+
+#[test]
 fn views_and_sizes_read_from_tensors() {
     let mut b = Builder::new();
     let (x, dims) = b.input("x", Form::Tensor, DType::I64, 1);

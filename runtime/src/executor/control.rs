@@ -120,9 +120,11 @@ impl Executor<'_> {
                 return Err(self.wrong_count(scan, count + 1));
             }
         }
+        // Whatever has a known size also has its room, which mustn't move: places of such values are kept.
+        let may_grow =
+            self.memory.is_dynamic(scan.stacked) && !matches!(stacked.storage, Storage::Alias { .. });
         let growable = self.memory.growable(manifest, scan.stacked);
-        let is_alias = matches!(stacked.storage, Storage::Alias { .. });
-        let to = match growable.filter(|_| !is_alias) {
+        let to = match growable.filter(|_| may_grow) {
             Some(growable) => {
                 let buffer = self.memory.buffer(growable);
                 buffer.reserve_appending(end, &stacked.name)?;

@@ -319,9 +319,12 @@ fn checks_in_front_of_empty_loops_agree() {
     });
     let k = b.finish();
     let place = |at: i64| Tensor::from_i64s(&[at]);
-    for (m, n, at, fails) in [(4, 3, 2, false), (4, 0, 2, false), (0, 3, 7, false), (4, 3, 7, true), (4, 0, 7, true)] {
+    for (m, n, at, fails) in
+        [(4, 3, 2, false), (4, 0, 2, false), (0, 3, 7, false), (4, 3, 7, true), (4, 0, 7, true)]
+    {
         let env = |s: &Symbol| Some(if *s.name == *"M" { m } else { n });
-        let inputs = [ramp(DType::F32, &[m as usize, n as usize], 1.0), ramp(DType::F32, &[5], 0.5), place(at)];
+        let inputs =
+            [ramp(DType::F32, &[m as usize, n as usize], 1.0), ramp(DType::F32, &[5], 0.5), place(at)];
         if fails {
             assert_eq!(run(&k, &env, &inputs), Err(1), "{m} x {n}");
         } else {

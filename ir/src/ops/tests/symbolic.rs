@@ -2,8 +2,8 @@
 
 use super::{dims, ints};
 use crate::ops::{
-    Binary, BinaryKind, Bitcast, Broadcast, Cast, Concat, Gather, GatherElements, GatherNd, Iota, Pad, PadMode, Reshape,
-    ScatterElements, ScatterNd, Select, Sizes, Slice, Transpose,
+    Binary, BinaryKind, Bitcast, Broadcast, Cast, Concat, Gather, GatherElements, GatherNd, Iota, Pad,
+    PadMode, Reshape, ScatterElements, ScatterNd, Select, Sizes, Slice, Transpose,
 };
 use crate::{DType, Dim, Graph, Loc, Op, Symbol, Tensor, Type, ValueId};
 
