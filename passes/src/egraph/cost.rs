@@ -43,7 +43,8 @@ pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) ->
     let estimate = Estimate { kernel, machine, axes_of: axes_of(kernel), block };
     let mut total = Cost::default();
     let mut cycles = 0.0;
-    let mut reads = vec![0.0; kernel.buffers.len()];
+    // Of each buffer: how often an element is read, and how many different ones at most.
+    let mut reads = vec![(0.0, 0.0); kernel.buffers.len()];
     let outer = points(kernel, &kernel.outer);
     for stage in &kernel.stages {
         let parallel = outer * points(kernel, &stage.axes);
@@ -67,16 +68,20 @@ pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) ->
                 };
         }
         for (set, n) in [(&accs, inner), (&stores, at_stores)] {
-            for (buffer, _) in loads(kernel, set) {
-                reads[buffer.0 as usize] += n;
+            for (buffer, index) in loads(kernel, set) {
+                let (read, distinct) = &mut reads[buffer.0 as usize];
+                *read += n;
+                *distinct += estimate.distinct(buffer, index);
             }
         }
     }
     let (mut moving, mut operand) = (0.0, 0);
-    for (buffer, read) in kernel.buffers.iter().zip(reads).filter(|(b, _)| b.kind != BufferKind::Temp) {
+    for (buffer, (read, distinct)) in
+        kernel.buffers.iter().zip(reads).filter(|(b, _)| b.kind != BufferKind::Temp)
+    {
         let whole = size(&buffer.ty.n_bytes());
         let touched = match buffer.kind {
-            BufferKind::Input => whole.min(read * buffer.ty.dtype.size() as f64),
+            BufferKind::Input => whole.min(f64::min(read, distinct) * buffer.ty.dtype.size() as f64),
             BufferKind::Output | BufferKind::Temp => whole,
         };
         let input = buffer.kind == BufferKind::Input;
@@ -185,6 +190,15 @@ impl Estimate<'_> {
         };
         let (rows, columns) = (only(x, y), only(y, x));
         rows.min(columns) >= 4.0 && rows.max(columns) >= 8.0 && points(kernel, &stage.reduce) >= 4.0
+    }
+
+    /// How many elements a load with this index reads at most.
+    fn distinct(&self, buffer: BufferId, index: &[ExprId]) -> f64 {
+        let positions = |(e, extent): (&ExprId, &Dim)| {
+            let axes = (0..self.kernel.axes.len() as u32).map(AxisId).filter(|a| self.along(*e, *a));
+            axes.map(|a| size(self.kernel.extent(a))).product::<f64>().min(size(extent))
+        };
+        index.iter().zip(&self.kernel.buffer(buffer).ty.shape).map(positions).product()
     }
 
     fn along(&self, e: ExprId, axis: AxisId) -> bool {

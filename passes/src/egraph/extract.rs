@@ -25,44 +25,15 @@ pub struct Solution {
 ///
 /// Parts of one whole change together: all of a family read their wholes, or none does.
 pub fn solve(ways: &Ways, roots: &[usize], splits: &[Split]) -> Option<Solution> {
-    let mut best = total(ways, vec![0; ways.of.len()], roots)?;
+    let mut best = improved(ways, roots, total(ways, vec![0; ways.of.len()], roots)?);
+    let families: IndexSet<usize> = splits.iter().map(|s| s.family).collect();
     for _ in 0..ROUNDS {
         let before = best.seconds;
-        let families: IndexSet<usize> = splits.iter().map(|s| s.family).collect();
-        for family in families {
-            let whole = |class: usize| splits.iter().any(|s| s.whole == class && s.family == family);
+        for family in &families {
+            let whole = |class: usize| splits.iter().any(|s| s.whole == class && s.family == *family);
             for tried in [with(ways, &best.chosen, whole), without(ways, &best.chosen, whole)] {
-                if let Some(other) = total(ways, tried, roots)
-                    && other.seconds < best.seconds * (1.0 - 1e-9)
-                {
-                    best = other;
-                }
-            }
-        }
-        for class in (0..ways.of.len()).rev() {
-            // What several read pays only if all of them read it, or none.
-            let alone = |other: usize| other == class;
-            for tried in [with(ways, &best.chosen, alone), without(ways, &best.chosen, alone)] {
-                if let Some(other) = total(ways, tried, roots)
-                    && other.seconds < best.seconds * (1.0 - 1e-9)
-                {
-                    best = other;
-                }
-            }
-            if !best.needed[class] {
-                continue;
-            }
-            for way in 0..ways.of[class].len() {
-                if way == best.chosen[class] {
-                    continue;
-                }
-                let mut tried = best.chosen.clone();
-                tried[class] = way;
-                if let Some(other) = total(ways, tried, roots)
-                    && other.seconds < best.seconds * (1.0 - 1e-9)
-                {
-                    best = other;
-                }
+                let other = total(ways, tried, roots).map(|start| improved(ways, roots, start));
+                best = best.or_cheaper(other);
             }
         }
         if best.seconds >= before {
@@ -70,6 +41,34 @@ pub fn solve(ways: &Ways, roots: &[usize], splits: &[Split]) -> Option<Solution>
         }
     }
     Some(best)
+}
+
+/// The solution with single choices changed as long as that makes it cheaper.
+fn improved(ways: &Ways, roots: &[usize], mut best: Solution) -> Solution {
+    for _ in 0..ROUNDS {
+        let before = best.seconds;
+        for class in (0..ways.of.len()).rev() {
+            // What several read pays only if all of them read it, or none.
+            let alone = |other: usize| other == class;
+            for tried in [with(ways, &best.chosen, alone), without(ways, &best.chosen, alone)] {
+                best = best.or_cheaper(total(ways, tried, roots));
+            }
+            if !best.needed[class] {
+                continue;
+            }
+            for way in 0..ways.of[class].len() {
+                if way != best.chosen[class] {
+                    let mut tried = best.chosen.clone();
+                    tried[class] = way;
+                    best = best.or_cheaper(total(ways, tried, roots));
+                }
+            }
+        }
+        if best.seconds >= before {
+            break;
+        }
+    }
+    best
 }
 
 /// The choice, but of the ways that read a whole the best one of each class that has any.
@@ -109,6 +108,14 @@ fn total(ways: &Ways, chosen: Vec<usize>, roots: &[usize]) -> Option<Solution> {
 }
 
 impl Solution {
+    /// The other one if it is cheaper, by more than numbers are off.
+    fn or_cheaper(self, other: Option<Solution>) -> Solution {
+        match other {
+            Some(other) if other.seconds < self.seconds * (1.0 - 1e-9) => other,
+            _ => self,
+        }
+    }
+
     /// The classes that are computed, also those within kernels.
     pub fn computed(&self, ways: &Ways) -> Vec<usize> {
         let mut all = Bits::default();
