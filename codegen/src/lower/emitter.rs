@@ -11,8 +11,6 @@ use tcc_ir::kernel::{AxisId, BufferId, BufferKind, ExprId, Kernel, Places, Stage
 use tcc_ir::{DType, Dim};
 
 pub struct Emitter<'a> {
-    /// What the kernel is called in its module.
-    pub symbol: String,
     pub kernel: &'a Kernel,
     pub target: &'a Target,
     pub w: Writer,
@@ -37,7 +35,7 @@ pub struct Emitter<'a> {
     arrays: Vec<(String, Ty, i64)>,
     /// Constant arrays, filled at the start.
     tables: IndexMap<(Ty, &'static [u64]), String>,
-    /// Functions that the body calls; their names begin with the symbol.
+    /// Functions that the body calls.
     parts: Vec<Part>,
 }
 
@@ -56,7 +54,6 @@ impl<'a> Emitter<'a> {
     /// place yet.
     pub fn new(kernel: &'a Kernel, target: &'a Target) -> Self {
         let mut e = Emitter {
-            symbol: kernel.name.clone(),
             kernel,
             target,
             w: Writer::default(),
@@ -110,15 +107,16 @@ impl<'a> Emitter<'a> {
         starts.pop().expect("the end of the last one")
     }
 
-    /// Adds a function for the body to call, if it isn't there: the name to call it by.
+    /// Adds a function for the body to call, if it isn't there: what the body calls it.
     pub fn part(&mut self, mut part: Part) -> String {
         let like = |known: &&Part| (&known.memory, &known.body) == (&part.memory, &part.body);
         if let Some(known) = self.parts.iter().find(like) {
-            return known.name.clone();
+            return known.callee();
         }
-        part.name = format!("{}.{}{}", self.symbol, part.name, self.parts.len());
-        self.parts.push(part.clone());
-        part.name
+        part.name += &self.parts.len().to_string();
+        let callee = part.callee();
+        self.parts.push(part);
+        callee
     }
 
     /// The functions that the body calls.

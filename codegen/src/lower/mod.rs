@@ -123,7 +123,6 @@ fn write(
     spans: Vec<Option<Span>>,
 ) -> Lowered {
     let mut e = Emitter::new(kernel, target);
-    e.symbol = name.to_owned();
     let temps = e.temps_in_scratch();
     let (begin, end) =
         (writer::Val::named("%begin", writer::Ty::Index), writer::Val::named("%end", writer::Ty::Index));

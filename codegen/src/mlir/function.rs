@@ -39,8 +39,9 @@ pub struct Function {
 }
 
 /// A function of a kernel's own, that stays out of line: what is allocated registers by itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
+    /// Within the kernel.
     pub name: String,
     /// Memory that it gets: names, element types, and whether it is written. No two share any of it that is written.
     pub memory: Vec<(String, String, bool)>,
@@ -50,8 +51,16 @@ pub struct Part {
     pub body: String,
 }
 
+/// What stands for the kernel's symbol in the names that a body calls: equal kernels have equal bodies.
+const OWN: &str = "@$OWN.";
+
 impl Part {
-    fn write(&self, text: &mut String, index_bits: u32) {
+    /// How the kernel's body names it.
+    pub fn callee(&self) -> String {
+        format!("{OWN}{}", self.name)
+    }
+
+    fn write(&self, text: &mut String, kernel: &str, index_bits: u32) {
         let memory = self.memory.iter().map(|(name, _, written)| {
             let only = if *written { "" } else { ", llvm.readonly" };
             format!("%abi.{name}: !llvm.ptr {{llvm.noalias{only}}}")
@@ -61,7 +70,7 @@ impl Part {
         line(
             text,
             format_args!(
-                "  llvm.func internal @{}({}) attributes {{no_inline}} {{",
+                "  llvm.func internal @{kernel}.{}({}) attributes {{no_inline}} {{",
                 self.name,
                 params.join(", ")
             ),
@@ -144,7 +153,7 @@ impl Function {
         for name in indices.chain(["begin".to_owned(), "end".to_owned()]) {
             line(text, format_args!("    %{name} = arith.index_cast %abi.{name} : i64 to index"));
         }
-        text.push_str(&self.body);
+        text.push_str(&self.body.replace(OWN, &format!("@{}.", self.name)));
         if !self.body.ends_with('\n') {
             text.push('\n');
         }
@@ -153,7 +162,7 @@ impl Function {
             line(text, format_args!("    %abi.ok = llvm.mlir.constant(0 : i32) : i32"));
         }
         line(text, format_args!("    llvm.return {fault} : i32\n  }}"));
-        self.parts.iter().for_each(|part| part.write(text, index_bits));
+        self.parts.iter().for_each(|part| part.write(text, &self.name, index_bits));
     }
 
     fn write_entry(&self, text: &mut String) {

@@ -2,7 +2,7 @@
 
 use crate::gpu::{self, Group};
 use crate::lower::{Lowered, lower, lower_without_packing};
-use crate::mlir::{Buffer, module_text};
+use crate::mlir::{Buffer, Part, module_text};
 use crate::target::Target;
 use indexmap::IndexMap;
 use tcc_ir::Dim;
@@ -15,7 +15,7 @@ use tcc_runtime::package as rt;
 const KERNELS_PER_MODULE: usize = 12;
 
 /// What tells kernels apart.
-type Key = (String, Vec<Buffer>, bool, Option<Group>);
+type Key = ((String, Vec<Part>), Vec<Buffer>, bool, Option<Group>);
 
 pub struct Kernels<'a> {
     pub target: &'a Target,
@@ -59,7 +59,8 @@ impl<'a> Kernels<'a> {
             }
         };
         let function = &lowered.function;
-        let key = (function.body.clone(), function.buffers.clone(), lowered.serial, lowered.group.clone());
+        let code = (function.body.clone(), function.parts.clone());
+        let key = (code, function.buffers.clone(), lowered.serial, lowered.group.clone());
         let id = *self.known.entry(key).or_insert_with(|| {
             self.list.push((lowered.clone(), source.to_string()));
             self.list.len() - 1

@@ -38,7 +38,7 @@ impl Tile<'_> {
         args.push(pointer(e, &self.sums, self.c.elem(), sums));
         let types = args.iter().map(|_| "!llvm.ptr").chain(["i64"]).collect::<Vec<_>>();
         args.push(e.w.index_cast(&pass.k_len, Ty::Int(64)).to_string());
-        e.w.line(format_args!("llvm.call @{part}({}) : ({}) -> ()", join(args), join(types)));
+        e.w.line(format_args!("llvm.call {part}({}) : ({}) -> ()", join(args), join(types)));
         true
     }
 
@@ -58,7 +58,7 @@ impl Tile<'_> {
         Some(Streams { load, buffer, starts, rows: side_by_side })
     }
 
-    /// The name of the function that does a register block of such streams; written once.
+    /// What to call for the function that does a register block of such streams; written once.
     fn block(&self, e: &mut Emitter, streams: &Streams) -> String {
         let c = self.c;
         let elem = e.element(streams.buffer).to_string();
