@@ -75,7 +75,7 @@ fn limit_unrolling() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let arguments = [c"tcc".as_ptr(), MOST_TURNS.as_ptr()];
-        // SAFETY: two strings that live on; nothing else in the process parses options of LLVM.
+        // SAFETY: two strings that live on; once, before LLVM optimises anything for us.
         unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), c"".as_ptr()) };
     });
 }

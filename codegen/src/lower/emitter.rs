@@ -109,7 +109,9 @@ impl<'a> Emitter<'a> {
 
     /// Adds a function for the body to call, if it isn't there: what the body calls it.
     pub fn part(&mut self, mut part: Part) -> String {
-        let like = |known: &&Part| (&known.memory, &known.body) == (&part.memory, &part.body);
+        let like = |known: &&Part| {
+            (&known.memory, &known.sizes, &known.body) == (&part.memory, &part.sizes, &part.body)
+        };
         if let Some(known) = self.parts.iter().find(like) {
             return known.callee();
         }

@@ -2,9 +2,9 @@
 //!
 //! Seconds = launch + max(computing, moving bytes) + a share of the other: they overlap in part, as in the
 //! execution-cache-memory model (Treibig and Hager, "Introducing a performance model for bandwidth-limited loop
-//! kernels", 2009). Moving counts each operand and result once, at the speed of the
-//! cache that it fits in; further reads of the same elements, and temporaries, hit the nearest cache and count as
-//! computing. Computing counts every evaluation of an expression, so work done twice is paid twice.
+//! kernels", 2009). Moving counts each operand and result once, at the speed of the cache that it fits in; further reads
+//! of the same elements, and temporaries, hit the nearest cache and count as computing. Computing counts every
+//! evaluation of an expression, so work done twice is paid twice.
 
 use super::machine::Machine;
 use super::products::{Block, contracted};
@@ -24,7 +24,12 @@ const UNKNOWN_EXTENT: i64 = 64;
 
 /// A size as a number; what inputs decide counts as its upper bound, or as something usual.
 pub fn size(d: &Dim) -> f64 {
-    let guess = |s: &tcc_ir::Symbol| Some(s.hi.unwrap_or(UNKNOWN_EXTENT).clamp(s.lo.max(1), 4096.max(s.lo)));
+    // The end of an integer type says nothing of a size.
+    let told = |hi: &i64| ![i16::MAX.into(), u16::MAX.into(), i32::MAX.into(), u32::MAX.into()].contains(hi);
+    let guess = |s: &tcc_ir::Symbol| {
+        let hi = s.hi.filter(told).unwrap_or(UNKNOWN_EXTENT);
+        Some(hi.clamp(s.lo.max(1), 4096.max(s.lo)))
+    };
     d.eval(&guess).map_or(UNKNOWN_EXTENT as f64, |v| v.max(0) as f64)
 }
 

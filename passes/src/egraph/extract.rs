@@ -32,6 +32,9 @@ pub fn solve(ways: &Ways, roots: &[usize], splits: &[Split]) -> Option<Solution>
         for family in &families {
             let whole = |class: usize| splits.iter().any(|s| s.whole == class && s.family == *family);
             for tried in [with(ways, &best.chosen, whole), without(ways, &best.chosen, whole)] {
+                if tried == best.chosen {
+                    continue;
+                }
                 let other = total(ways, tried, roots).map(|start| improved(ways, roots, start));
                 best = best.or_cheaper(other);
             }
@@ -51,7 +54,9 @@ fn improved(ways: &Ways, roots: &[usize], mut best: Solution) -> Solution {
             // What several read pays only if all of them read it, or none.
             let alone = |other: usize| other == class;
             for tried in [with(ways, &best.chosen, alone), without(ways, &best.chosen, alone)] {
-                best = best.or_cheaper(total(ways, tried, roots));
+                if tried != best.chosen {
+                    best = best.or_cheaper(total(ways, tried, roots));
+                }
             }
             if !best.needed[class] {
                 continue;

@@ -133,23 +133,26 @@ impl Fusion<'_> {
         }
     }
 
-    /// Whether the temporaries have sizes that are known when scratch memory is made, and stay in the cache; and
-    /// whether there is a schedule for its products, if it has any.
+    /// Whether there is a schedule for its products, if it has any, that pays; and see [`Fusion::holds`].
     fn fits(&self, kernel: &Kernel, products: bool) -> bool {
-        let known = |d: &Dim| (self.known_at_bind)(d);
+        // Operands of products are packed into scratch memory too.
+        let sized = || kernel.axes.iter().all(|d| (self.known_at_bind)(d));
+        let pays = || Block::of(kernel, self.machine).is_some_and(|block| block.pays(kernel));
+        (!products || sized() && pays()) && self.holds(kernel)
+    }
+
+    /// Whether the temporaries have sizes that are known when scratch memory is made, and stay in the cache.
+    pub fn holds(&self, kernel: &Kernel) -> bool {
         let machine = self.machine;
-        let (bytes, limit) = if products {
-            // Operands of products are packed into scratch memory too.
-            let sized = kernel.axes.iter().all(known);
-            let Some(block) = Block::of(kernel, machine).filter(|b| sized && b.pays(kernel)) else {
-                return false;
-            };
+        let (bytes, limit) = match Block::of(kernel, machine) {
             // A block is worked on for long enough to come from a share of the last cache too.
-            let last = machine.caches[2] / u64::from(machine.cores.max(1));
-            (block.temp_bytes(kernel), machine.caches[1].max(last))
-        } else {
-            (products::temp_bytes(kernel), machine.caches[1])
+            Some(block) => {
+                let last = machine.caches[2] / u64::from(machine.cores.max(1));
+                (block.temp_bytes(kernel), machine.caches[1].max(last))
+            }
+            None => (products::temp_bytes(kernel), machine.caches[1]),
         };
+        let known = |d: &Dim| (self.known_at_bind)(d);
         let temps = || kernel.buffers_of(BufferKind::Temp).map(|(_, b)| &b.ty);
         let bound = || temps().map(|t| t.n_bytes().upper()).sum::<Option<i64>>();
         let held = machine.scratch.is_none_or(|limit| bound().is_some_and(|n| n as u64 <= limit));
@@ -331,6 +334,7 @@ fn signature(way: &Way) -> u64 {
     hasher.finish()
 }
 
+/// The checks of both, each once.
 pub fn union(a: &[Check], b: &[Check]) -> Vec<Check> {
     let mut all = a.to_vec();
     all.extend(b.iter().filter(|c| !a.contains(c)).cloned());

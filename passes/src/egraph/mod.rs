@@ -2,9 +2,8 @@
 //! cheapest way to compute what is needed becomes the graph again.
 //!
 //! [`partition`] cuts the graph into regions, [`region`] converts one and back, [`saturate`] runs [`rules`],
-//! [`seeds`] and [`fusion`] make kernels, [`siblings`] and [`results`] join
-//! them side by side, [`extract`] chooses by [`cost`]. Nothing depends on time or on addresses: the same graph
-//! and machine give the same result.
+//! [`seeds`] and [`fusion`] make kernels, [`siblings`] and [`results`] join them side by side, [`extract`] chooses by
+//! [`cost`]. Nothing depends on time or on addresses: the same graph and machine give the same result.
 
 mod analysis;
 mod bits;
@@ -60,7 +59,8 @@ pub enum FusionLevel {
     None,
     /// Producers and consumers.
     Vertical,
-    /// Also matrix products and what follows row by row, and products that share an operand.
+    /// Also matrix products and what follows row by row, products that share an operand, and several results of what
+    /// runs over the same data.
     Horizontal,
     /// Also kernels that run one after another as tasks of one parallel region, each waiting for what it reads only.
     #[default]
@@ -194,7 +194,8 @@ fn join_results(
         let mut egraph = region.egraph.clone();
         fused.add_to(&mut egraph);
         let choice = fused.solution.terms(&fused.ways, &fused.order, &egraph);
-        region.write(&mut graph.clone(), &choice).is_ok()
+        let mut trial = graph.clone();
+        region.write(&mut trial, &choice).is_ok() && trial.verify_alone().is_ok()
     };
     match Fused::new(region, graph, options, wholes) {
         Some(joined) if joined.solution.seconds < best.solution.seconds && stands(&joined) => {

@@ -244,6 +244,11 @@ impl Writer<'_> {
     fn origin(&self, source: &Graph, class: Id, term: &Term) -> Loc {
         let stops: IndexSet<Id> = term.operands.iter().map(|id| self.region.egraph.find(*id)).collect();
         let mut todo = vec![class];
+        // What has several results is none of the graph's own: its results are.
+        let result = |term: &Term| {
+            matches!(term.head(), Head::Result(..)) && self.region.egraph.find(term.operands[0]) == class
+        };
+        todo.extend(self.choice.iter().filter(|(_, term)| result(term)).map(|(id, _)| *id));
         let mut seen: IndexSet<Id> = IndexSet::new();
         let mut nodes: IndexSet<NodeId> = IndexSet::new();
         while let Some(next) = todo.pop() {

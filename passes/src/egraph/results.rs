@@ -28,6 +28,30 @@ const MAX_RESULTS: usize = 4;
 /// The share of what the kernels take by themselves that one for all must stay below.
 const WORTH: f64 = 0.99;
 
+/// The classes that must be computed before each class, however indirectly, by place.
+struct Closures(IndexMap<usize, Bits>);
+
+impl Closures {
+    /// Of what reads these classes.
+    fn below(&self, reads: &Bits) -> Bits {
+        let mut all = reads.clone();
+        reads.iter().filter_map(|r| self.0.get(&r)).for_each(|c| all.extend(c));
+        all
+    }
+
+    /// Results of one kernel need what any of them needs, and so does what stands on one of them.
+    fn join(&mut self, part: &Part) {
+        let below = self.below(&part.reads);
+        for closure in self.0.values_mut().filter(|c| c.meets(&part.results)) {
+            closure.extend(&below);
+            closure.extend(&part.results);
+        }
+        part.results.iter().for_each(|class| {
+            self.0.insert(class, below.clone());
+        });
+    }
+}
+
 /// A kernel of the solution, or several as one.
 #[derive(Clone)]
 struct Part {
@@ -38,9 +62,8 @@ struct Part {
     checks: Vec<Check>,
     /// Classes that it computes for others, by place.
     results: Bits,
+    /// What it reads, but for constants.
     reads: Bits,
-    /// Classes that must be computed before, however indirectly.
-    below: Bits,
 }
 
 /// Kernels of several results that take less time than those of a solution that they stand for: their terms, and the
@@ -52,16 +75,15 @@ pub fn find(
     (ways, solution): (&Ways, &Solution),
     behind: &IndexMap<ValueId, Vec<Id>>,
 ) -> Vec<(Term, Vec<Id>)> {
-    let mut parts = parts(fusion, (ways, solution), behind);
+    let (mut parts, mut closures) = parts(fusion, (ways, solution), behind);
     let mut tries = 0;
     // What came of a pair, by the results of both.
     let mut known: IndexMap<(Bits, Bits), Option<Part>> = IndexMap::new();
     loop {
-        let mut best: Option<(f64, usize, usize, Part)> = None;
+        let mut best: Option<(f64, usize, usize)> = None;
         for (j, later) in parts.iter().enumerate() {
             for (i, earlier) in parts[..j].iter().enumerate() {
-                let alike = earlier.reads.meets(&later.reads) || earlier.results.meets(&later.reads);
-                if !alike {
+                if !earlier.reads.meets(&later.reads) && !earlier.results.meets(&later.reads) {
                     continue;
                 }
                 let pair = (earlier.results.clone(), later.results.clone());
@@ -72,20 +94,20 @@ pub fn find(
                     tries += 1;
                     known.insert(pair.clone(), earlier.with(later, fusion));
                 }
-                let Some(joined) = &known[&pair] else { continue };
+                let Some(joined) = known[&pair].as_ref().filter(|part| part.stands(&closures)) else {
+                    continue;
+                };
                 let gain = earlier.seconds + later.seconds - joined.seconds;
-                if best.as_ref().is_none_or(|(most, ..)| gain > *most) {
-                    best = Some((gain, i, j, joined.clone()));
+                if best.is_none_or(|(most, ..)| gain > most) {
+                    best = Some((gain, i, j));
                 }
             }
         }
-        let Some((_, i, j, joined)) = best else { break };
-        // What stands on one of them stands on what the other reads from now on.
-        for part in parts.iter_mut().filter(|part| part.below.meets(&joined.results)) {
-            part.below.extend(&joined.below);
-            part.below.extend(&joined.results);
-        }
-        known.retain(|_, made| made.is_none());
+        let Some((_, i, j)) = best else { break };
+        let pair = (parts[i].results.clone(), parts[j].results.clone());
+        let Some(joined) = known.swap_remove(&pair).flatten() else { break };
+        closures.join(&joined);
+        known.retain(|(a, b), _| !a.meets(&joined.results) && !b.meets(&joined.results));
         parts.remove(j);
         parts[i] = joined;
     }
@@ -105,47 +127,61 @@ fn parts(
     fusion: &Fusion,
     (ways, solution): (&Ways, &Solution),
     behind: &IndexMap<ValueId, Vec<Id>>,
-) -> Vec<Part> {
-    let mut closures: IndexMap<usize, Bits> = IndexMap::new();
+) -> (Vec<Part>, Closures) {
+    let mut closures = Closures(IndexMap::new());
     let mut parts = Vec::new();
     for (class, way) in solution.ways(ways) {
-        let reads: Bits = way.reads.iter().copied().collect();
-        let mut below = reads.clone();
-        way.reads.iter().filter_map(|r| closures.get(r)).for_each(|c| below.extend(c));
+        let mut below = closures.below(&way.reads.iter().copied().collect());
         if let Head::Value(v, _) = way.term.head()
             && let Some(classes) = behind.get(v)
         {
-            let places = classes.iter().filter_map(|id| fusion.order.index(*id));
-            below.extend(&places.collect());
+            below.extend(&classes.iter().filter_map(|id| fusion.order.index(*id)).collect());
         }
+        closures.0.insert(class, below);
         if let (Some(bound), true) = (&way.kernel, way.is_kernel())
             && bound.outputs.len() == 1
+            && let Some(reads) = reads_of(fusion, &bound.inputs)
         {
             let bound = Bound { outputs: vec![fusion.order.class(class)], ..(**bound).clone() };
             let (seconds, checks) = (way.cost.seconds, way.term.checks().to_vec());
-            let results = [class].into_iter().collect();
             let single = vec![Rc::new(bound.clone())];
-            parts.push(Part { bound, single, seconds, checks, results, reads, below: below.clone() });
+            parts.push(Part {
+                bound,
+                single,
+                seconds,
+                checks,
+                results: [class].into_iter().collect(),
+                reads,
+            });
         }
-        closures.insert(class, below);
     }
-    parts
+    // A value from outside may stand on what comes later here.
+    for _ in 0..parts.len() {
+        let before = closures.0.clone();
+        for closure in closures.0.values_mut() {
+            let own: Vec<usize> = closure.iter().collect();
+            own.iter().filter_map(|r| before.get(r)).for_each(|c| closure.extend(c));
+        }
+        if behind.is_empty() || closures.0 == before {
+            break;
+        }
+    }
+    (parts, closures)
+}
+
+/// The places of a kernel's operands that aren't constants.
+fn reads_of(fusion: &Fusion, inputs: &[Id]) -> Option<Bits> {
+    let varies = |id: &&Id| !fusion.egraph[**id].data.fixed;
+    inputs.iter().filter(varies).map(|id| fusion.order.index(*id)).collect()
 }
 
 impl Part {
     /// Both as one kernel, if that takes less time. `later` may read what this one makes.
     fn with(&self, later: &Part, fusion: &Fusion) -> Option<Part> {
-        let n = self.bound.outputs.len() + later.bound.outputs.len();
-        if n > MAX_RESULTS || self.below.meets(&later.results) {
+        if self.bound.outputs.len() + later.bound.outputs.len() > MAX_RESULTS {
             return None;
         }
-        let second = if later.reads.meets(&self.results) {
-            self.inside(later, fusion)?
-        } else if later.below.meets(&self.results) {
-            return None;
-        } else {
-            later.bound.clone()
-        };
+        let second = self.inside(later, fusion)?;
         if second.kernel.exprs.len() + self.bound.kernel.exprs.len() > MAX_EXPRS {
             return None;
         }
@@ -157,20 +193,20 @@ impl Part {
         }
         bound.kernel = Kernel { name: bound.kernel.name.clone(), ..bound.kernel.canonical() };
         let seconds = fusion.cost(&bound.kernel, &bound.inputs).seconds;
-        if seconds >= (self.seconds + later.seconds) * WORTH {
+        if seconds >= (self.seconds + later.seconds) * WORTH || !fusion.holds(&bound.kernel) {
             return None;
         }
-        let places = bound.inputs.iter().map(|id| fusion.order.index(*id));
-        let reads: Bits = places.collect::<Option<_>>()?;
-        if reads.meets(&self.results) || reads.meets(&later.results) {
-            return None;
-        }
-        let (mut results, mut below) = (self.results.clone(), self.below.clone());
+        let reads = reads_of(fusion, &bound.inputs)?;
+        let mut results = self.results.clone();
         results.extend(&later.results);
-        below.extend(&later.below);
         let single = self.single.iter().chain(&later.single).cloned().collect();
         let checks = union(&self.checks, &later.checks);
-        Some(Part { bound, single, seconds, checks, results, reads, below })
+        Some(Part { bound, single, seconds, checks, results, reads })
+    }
+
+    /// Whether nothing that it needs stands on one of its results.
+    fn stands(&self, closures: &Closures) -> bool {
+        !closures.below(&self.reads).meets(&self.results)
     }
 
     /// The kernel of `later` with what it reads of this one's results computed inside.
@@ -189,10 +225,9 @@ impl Part {
     /// The kernel without results that nothing needs.
     fn without_unused(mut self, fusion: &Fusion, needed: &Bits) -> Part {
         let unused = |id: &Id| fusion.order.index(*id).is_some_and(|place| !needed.contains(place));
-        while let Some(at) = self.bound.outputs.iter().position(unused) {
-            if self.bound.outputs.len() == 1 {
-                break;
-            }
+        while let Some(at) = self.bound.outputs.iter().position(unused)
+            && self.bound.outputs.len() > 1
+        {
             self.bound = without_result(&self.bound, at);
         }
         self

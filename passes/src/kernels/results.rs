@@ -52,24 +52,51 @@ pub fn join_results<V: Copy + PartialEq>(a: &Bound<V>, b: &Bound<V>) -> Option<B
     Some(Bound { kernel, inputs: inputs.into_iter().map(|(v, _)| v).collect(), outputs })
 }
 
-/// The kernel without its result number `at`.
+/// The kernel without its result number `at`, and without what only that needed.
 pub fn without_result<V: Copy>(bound: &Bound<V>, at: usize) -> Bound<V> {
     let old = &bound.kernel;
-    let dropped = old.buffers_of(BufferKind::Output).nth(at).expect("a result").0;
-    let mut shell = Kernel { exprs: vec![], stages: vec![], ..old.clone() };
-    shell.buffers.remove(dropped.0 as usize);
-    let all = (0..old.buffers.len() as u32).map(BufferId).filter(|id| *id != dropped);
-    let buffers = all.enumerate().map(|(new, id)| (id, BufferId(new as u32))).collect();
+    let Some((dropped, _)) = old.buffers_of(BufferKind::Output).nth(at) else { return bound.clone() };
     let mut rest = old.clone();
-    for stage in &mut rest.stages {
-        stage.stores.retain(|store| store.buffer != dropped);
+    let mut unused = vec![dropped];
+    while !unused.is_empty() {
+        for stage in &mut rest.stages {
+            stage.stores.retain(|store| !unused.contains(&store.buffer));
+        }
+        rest.stages.retain(|stage| !stage.stores.is_empty());
+        let read = read_by(&rest);
+        let stored = rest.stages.iter().flat_map(|s| &s.stores).map(|s| s.buffer);
+        unused = stored.filter(|b| old.buffer(*b).kind == BufferKind::Temp && !read.contains(b)).collect();
     }
-    rest.stages.retain(|stage| !stage.stores.is_empty());
+    let read = read_by(&rest);
+    let stays = |id: &BufferId| match old.buffer(*id).kind {
+        BufferKind::Output => *id != dropped,
+        BufferKind::Input | BufferKind::Temp => read.contains(id),
+    };
+    let kept: Vec<BufferId> = (0..old.buffers.len() as u32).map(BufferId).filter(stays).collect();
+    let shell = Kernel {
+        buffers: kept.iter().map(|id| old.buffer(*id).clone()).collect(),
+        exprs: vec![],
+        stages: vec![],
+        ..old.clone()
+    };
+    let buffers = kept.iter().enumerate().map(|(new, id)| (*id, BufferId(new as u32))).collect();
     let axes: IndexMap<AxisId, AxisId> = all_axes(old).map(|axis| (axis, axis)).collect();
     let kernel = rebuild(&rest, shell, &vec![axes; rest.stages.len()], &buffers).canonical();
     let mut outputs = bound.outputs.clone();
     outputs.remove(at);
-    Bound { kernel: Kernel { name: old.name.clone(), ..kernel }, inputs: bound.inputs.clone(), outputs }
+    let inputs = old.buffers_of(BufferKind::Input).zip(&bound.inputs);
+    let inputs = inputs.filter(|((id, _), _)| kept.contains(id)).map(|(_, v)| *v).collect();
+    Bound { kernel: Kernel { name: old.name.clone(), ..kernel }, inputs, outputs }
+}
+
+/// Buffers that the stages load from.
+fn read_by(kernel: &Kernel) -> Vec<BufferId> {
+    let used = kernel.reachable(kernel.stages.iter().flat_map(Stage::exprs));
+    let loaded = kernel.exprs.iter().zip(used).filter(|(_, used)| *used).filter_map(|(e, _)| match e {
+        Scalar::Load { buffer, .. } => Some(*buffer),
+        _ => None,
+    });
+    loaded.collect()
 }
 
 #[derive(PartialEq)]
@@ -121,7 +148,7 @@ fn rows(kernel: &Kernel, n: usize) -> Option<&[AxisId]> {
 fn later_accs(kernel: &Kernel, first: u32) -> Kernel {
     let mut kernel = kernel.clone();
     for e in &mut kernel.exprs {
-        if let Scalar::Acc(i) = e {
+        if let Scalar::Acc(i) | Scalar::AccBefore(i) = e {
             *i += first;
         }
     }
@@ -145,7 +172,7 @@ fn merge(kernel: &mut Kernel, other: Stage) {
     }
     stage.accs = accs;
     for e in &mut kernel.exprs {
-        if let Scalar::Acc(i) = e {
+        if let Scalar::Acc(i) | Scalar::AccBefore(i) = e {
             *i = numbers[*i as usize];
         }
     }

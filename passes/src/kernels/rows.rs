@@ -342,7 +342,8 @@ fn without(kernel: &Kernel, stage: usize, same: &IndexMap<BufferId, BufferId>) -
     rebuild(&shorter, shell, &names, &buffers)
 }
 
-/// `shell` with the stages of `kernel` behind its own, with other axes (stage by stage) and buffers. Axes without a new name stay at 0.
+/// `shell` with the stages of `kernel` behind its own, with other axes (stage by stage) and buffers. Axes without a new
+/// name stay at 0.
 pub(super) fn rebuild(
     kernel: &Kernel,
     shell: Kernel,

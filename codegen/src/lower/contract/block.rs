@@ -92,8 +92,9 @@ impl Tile<'_> {
             self.update(inner, &panel, k, &values, accs)
         });
         c.store_sums(&mut inner, "%sums", &places, &finals);
+        assert!(!inner.can_fail, "a register block reads its operands only");
         let (body, dims) = inner.finish();
-        debug_assert!(dims.is_empty(), "a register block knows its sizes");
+        assert!(dims.is_empty(), "a register block knows its sizes");
         e.part(Part { name: "block".to_owned(), memory, sizes: vec!["k".to_owned()], body })
     }
 }

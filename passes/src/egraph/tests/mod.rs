@@ -1,6 +1,7 @@
 //! Tests of equality saturation.
 
 mod fusion;
+mod results;
 mod rules;
 mod siblings;
 
