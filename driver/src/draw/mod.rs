@@ -53,9 +53,9 @@ impl PictureFile {
     /// Draws the steps of `manifest` into the file.
     ///
     /// # Errors
-    /// A graph that is too large for an SVG, or a file that can't be written; it never holds half a picture.
+    /// A graph that is too large for a picture, or for an SVG, or a file that can't be written; it never holds half a picture.
     pub fn draw(&self, manifest: &Manifest) -> Result<()> {
-        let scene = steps::scene(manifest);
+        let scene = steps::scene(manifest)?;
         let picture = match self.form {
             Form::Svg => svg::print(&scene)?,
             Form::Dot => dot::print(&scene),

@@ -1,18 +1,26 @@
 //! A package's steps as a scene: kernels and routines with what they read and write, in frames of task graphs, branches
 //! and loops.
 //!
-//! Steps name places in memory, so who made a value is found by following the steps in their order. Constants are lines of
-//! the boxes that read them. Checks, and sizes that follow from other sizes, aren't drawn.
+//! Steps name places in memory, so who made a value is found by following the steps in their order ([`makers`]).
+//! Constants are lines of the boxes that read them. Checks, and sizes that follow from other sizes, aren't drawn.
 
-use std::collections::BTreeMap;
+mod makers;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use tcc_runtime::package::{Block, BlockId, LoopStep, Manifest, Step, Storage, SymbolId, ValueId};
 
-use super::scene::{Kind, Node, Scene, Wire};
+use super::scene::{Kind, Node, Scene};
 use super::values::{bytes_text, is_constant, root, type_text};
+use crate::Result;
 
 /// Draws all steps of a package.
-pub fn scene(manifest: &Manifest) -> Scene {
+///
+/// # Errors
+/// Too many values and steps have to do with each other.
+pub fn scene(manifest: &Manifest) -> Result<Scene> {
     let mut parts = vec![Vec::new(); manifest.values.len()];
     for (at, value) in manifest.values.iter().enumerate() {
         if let Storage::Alias { of, .. } = value.storage {
@@ -28,9 +36,10 @@ pub fn scene(manifest: &Manifest) -> Scene {
         wires: BTreeMap::new(),
         task_graphs: 0,
         kernels: 0,
+        looked_at: 0,
     };
-    drawing.whole();
-    drawing.scene
+    drawing.whole()?;
+    Ok(drawing.scene)
 }
 
 struct Drawing<'m> {
@@ -46,27 +55,30 @@ struct Drawing<'m> {
     wires: BTreeMap<(usize, ValueId), usize>,
     task_graphs: usize,
     kernels: usize,
+    /// Values and writers that were looked at to find out who made what.
+    looked_at: usize,
 }
 
 impl Drawing<'_> {
-    fn whole(&mut self) {
+    fn whole(&mut self) -> Result<()> {
         for io in &self.manifest.inputs {
             let node = self.node(Kind::Input, None, &io.name, vec![self.ty(io.value)]);
-            self.writes(node, io.value);
+            self.writes(node, io.value)?;
         }
         if !self.manifest.blocks.is_empty() {
-            self.block(BlockId(0), None);
+            self.block(BlockId(0), None)?;
         }
         for io in &self.manifest.outputs {
-            self.reader(Kind::Output, None, &io.name, vec![self.ty(io.value)], &[io.value]);
+            self.reader(Kind::Output, None, &io.name, vec![self.ty(io.value)], &[io.value])?;
         }
         let plural =
             |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         self.scene.subtitle =
             format!("{}, {}", plural(self.kernels, "kernel"), plural(self.task_graphs, "task graph"));
+        Ok(())
     }
 
-    fn block(&mut self, id: BlockId, parent: Option<usize>) {
+    fn block(&mut self, id: BlockId, parent: Option<usize>) -> Result<()> {
         let Block { steps, task_graphs } = &self.manifest.blocks[id.index()];
         let mut graphs = task_graphs.iter().peekable();
         let mut frame = None;
@@ -81,11 +93,12 @@ impl Drawing<'_> {
                 let title = format!("task graph {}: {kernels} kernels", self.task_graphs);
                 frame = Some((self.node(Kind::Tasks, parent, &title, vec![]), end));
             }
-            self.step(step, frame.map_or(parent, |(node, _)| Some(node)));
+            self.step(step, frame.map_or(parent, |(node, _)| Some(node)))?;
         }
+        Ok(())
     }
 
-    fn step(&mut self, step: &Step, parent: Option<usize>) {
+    fn step(&mut self, step: &Step, parent: Option<usize>) -> Result<()> {
         match step {
             Step::Kernel(call) => {
                 self.kernels += 1;
@@ -93,50 +106,51 @@ impl Drawing<'_> {
                 let mut lines: Vec<String> = call.outputs.iter().map(|&id| self.ty(id)).collect();
                 lines.extend(self.traffic(&call.inputs, &call.outputs));
                 lines.push(kernel.source.clone());
-                let node = self.reader(Kind::Kernel, parent, &kernel.name, lines, &call.inputs);
-                call.outputs.iter().for_each(|&id| self.writes(node, id));
+                let node = self.reader(Kind::Kernel, parent, &kernel.name, lines, &call.inputs)?;
+                call.outputs.iter().try_for_each(|&id| self.writes(node, id))?;
             }
             Step::Builtin(call) => {
                 let inputs: Vec<ValueId> = call.inputs.iter().flatten().copied().collect();
-                let outputs = call.outputs.iter().flatten();
+                let mut outputs = call.outputs.iter().flatten();
                 let mut lines: Vec<String> = outputs.clone().map(|&id| self.ty(id)).collect();
                 lines.push(call.source.clone());
-                let node = self.reader(Kind::Builtin, parent, &call.op, lines, &inputs);
-                outputs.for_each(|&id| self.writes(node, id));
+                let node = self.reader(Kind::Builtin, parent, &call.op, lines, &inputs)?;
+                outputs.try_for_each(|&id| self.writes(node, id))?;
             }
-            Step::Copy { from, to, .. } => self.small(parent, "copy", *from, *to),
+            Step::Copy { from, to, .. } => self.small(parent, "copy", *from, *to)?,
             Step::ReadDim { symbol, value, index } => {
                 let title = format!("size {}", self.symbol(*symbol));
                 let line = format!("element {index} of {}", self.ty(*value));
-                self.reader(Kind::Small, parent, &title, vec![line], &[*value]);
+                self.reader(Kind::Small, parent, &title, vec![line], &[*value])?;
             }
             Step::SetDim { .. } | Step::Check(_) => {}
             Step::If { cond, then_block, else_block } => {
-                let choice = self.reader(Kind::Choice, parent, "if", vec![], &[*cond]);
+                let choice = self.reader(Kind::Choice, parent, "if", vec![], &[*cond])?;
                 for (title, block) in [("then", then_block), ("else", else_block)] {
                     let branch = self.node(Kind::Branch, Some(choice), title, vec![]);
-                    self.block(*block, Some(branch));
+                    self.block(*block, Some(branch))?;
                 }
             }
-            Step::Loop(step) => self.repeat(step, parent),
+            Step::Loop(step) => self.repeat(step, parent)?,
         }
+        Ok(())
     }
 
-    fn repeat(&mut self, step: &LoopStep, parent: Option<usize>) {
+    fn repeat(&mut self, step: &LoopStep, parent: Option<usize>) -> Result<()> {
         let ends: Vec<ValueId> = step.trip.iter().chain(&step.cond_in).copied().collect();
         let title = match step.trip {
             Some(_) => "loop",
             None => "loop while its condition holds",
         };
-        let frame = Some(self.reader(Kind::Loop, parent, title, vec![], &ends));
+        let frame = Some(self.reader(Kind::Loop, parent, title, vec![], &ends)?);
         if let Some(iter) = step.iter {
             let node = self.node(Kind::Small, frame, "number of the round", vec![self.ty(iter)]);
-            self.writes(node, iter);
+            self.writes(node, iter)?;
         }
         for carried in &step.carried {
-            self.small(frame, &self.named("carried", carried.param), carried.init, carried.param);
+            self.small(frame, &self.named("carried", carried.param), carried.init, carried.param)?;
         }
-        self.block(step.body, frame);
+        self.block(step.body, frame)?;
         // All are read before any is replaced.
         let next: Vec<usize> = step
             .carried
@@ -145,16 +159,17 @@ impl Drawing<'_> {
                 let title = self.named("next", carried.param);
                 self.reader(Kind::Small, frame, &title, vec![self.ty(carried.next)], &[carried.next])
             })
-            .collect();
+            .collect::<Result<_>>()?;
         for scan in &step.scans {
-            self.small(frame, &self.named("stack", scan.stacked), scan.elem, scan.stacked);
+            self.small(frame, &self.named("stack", scan.stacked), scan.elem, scan.stacked)?;
         }
         if let Some(cond) = step.cond_out {
-            self.reader(Kind::Small, frame, "go on", vec![self.ty(cond)], &[cond]);
+            self.reader(Kind::Small, frame, "go on", vec![self.ty(cond)], &[cond])?;
         }
         for (carried, node) in step.carried.iter().zip(next) {
-            self.writes(node, carried.param);
+            self.writes(node, carried.param)?;
         }
+        Ok(())
     }
 
     fn node(&mut self, kind: Kind, parent: Option<usize>, title: &str, lines: Vec<String>) -> usize {
@@ -172,13 +187,14 @@ impl Drawing<'_> {
         title: &str,
         lines: Vec<String>,
         values: &[ValueId],
-    ) -> usize {
+    ) -> Result<usize> {
         // Views of what is read come first, as the scene wants it.
         let mut found: Vec<(usize, ValueId)> = Vec::new();
         let mut constants: Vec<ValueId> = Vec::new();
+        let mut known: BTreeSet<ValueId> = BTreeSet::new();
         for &value in values {
-            let sources = self.sources(value, parent);
-            if sources.is_empty() && is_constant(self.manifest, value) && !constants.contains(&value) {
+            let sources = self.sources(value, parent)?;
+            if sources.is_empty() && is_constant(self.manifest, value) && known.insert(value) {
                 constants.push(value);
             }
             found.extend(sources);
@@ -188,90 +204,13 @@ impl Drawing<'_> {
         for (from, value) in found {
             self.connect(from, value, node);
         }
-        node
+        Ok(node)
     }
 
     /// A node that hands a value on.
-    fn small(&mut self, parent: Option<usize>, title: &str, from: ValueId, to: ValueId) {
-        let node = self.reader(Kind::Small, parent, title, vec![self.ty(to)], &[from]);
-        self.writes(node, to);
-    }
-
-    fn connect(&mut self, from: usize, value: ValueId, to: usize) {
-        let at = *self.wires.entry((from, value)).or_insert_with(|| {
-            let name = self.manifest.values[value.index()].name.clone();
-            let label = type_text(self.manifest, value);
-            self.scene.wires.push(Wire { from, to: Vec::new(), label, name });
-            self.scene.wires.len() - 1
-        });
-        let targets = &mut self.scene.wires[at].to;
-        // What one reader takes is added in one go.
-        if targets.last() != Some(&to) {
-            targets.push(to);
-        }
-    }
-
-    /// From now on `node` is where the value comes from; also what the other branch of a choice made is.
-    fn writes(&mut self, node: usize, value: ValueId) {
-        let mut writers = std::mem::take(&mut self.writers[value.index()]);
-        writers.retain(|&other| self.exclusive(other, Some(node)));
-        writers.push(node);
-        self.writers[value.index()] = writers;
-    }
-
-    /// The nodes, each with the value it hands on, that made what a node in `parent` reads.
-    fn sources(&mut self, value: ValueId, parent: Option<usize>) -> Vec<(usize, ValueId)> {
-        let mut at = value;
-        let made = loop {
-            let made = self.makers(at, parent);
-            match self.manifest.values[at.index()].storage {
-                Storage::Alias { of, .. } if made.is_empty() => at = of,
-                _ => break made,
-            }
-        };
-        if made.is_empty() || self.same_type(at, value) {
-            return made;
-        }
-        if let Some((view, _)) = self.views.get(&(value, parent)).filter(|(_, of)| *of == made) {
-            return vec![(*view, value)];
-        }
-        let view = self.node(Kind::Small, parent, "view", vec![self.ty(value)]);
-        made.iter().for_each(|&(from, value)| self.connect(from, value, view));
-        self.views.insert((value, parent), (view, made));
-        vec![(view, value)]
-    }
-
-    /// The nodes that wrote the value or a part of it.
-    fn makers(&self, value: ValueId, parent: Option<usize>) -> Vec<(usize, ValueId)> {
-        let mut found = Vec::new();
-        let mut todo = vec![value];
-        while let Some(at) = todo.pop() {
-            let writers = self.writers[at.index()].iter().filter(|&&node| !self.exclusive(node, parent));
-            found.extend(writers.map(|&node| (node, at)));
-            todo.extend(&self.parts[at.index()]);
-        }
-        found.sort_unstable();
-        found
-    }
-
-    /// Whether the nodes are in different branches of one choice: never both of them run.
-    fn exclusive(&self, a: usize, b: Option<usize>) -> bool {
-        let above = |node: usize| std::iter::successors(Some(node), |&at| self.scene.nodes[at].parent);
-        let Some(b) = b else { return false };
-        // A parent's number is lower: the first that is above both is where they meet.
-        let mut branch = None;
-        for at in above(a) {
-            if above(b).any(|other| other == at) {
-                return branch.is_some() && at != b && self.scene.nodes[at].kind == Kind::Choice;
-            }
-            branch = Some(at);
-        }
-        false
-    }
-
-    fn same_type(&self, a: ValueId, b: ValueId) -> bool {
-        let [a, b] = [a, b].map(|id| &self.manifest.values[id.index()]);
-        a.form == b.form && a.dtype == b.dtype && a.dims == b.dims
+    fn small(&mut self, parent: Option<usize>, title: &str, from: ValueId, to: ValueId) -> Result<()> {
+        let node = self.reader(Kind::Small, parent, title, vec![self.ty(to)], &[from])?;
+        self.writes(node, to)
     }
 
     fn ty(&self, id: ValueId) -> String {
