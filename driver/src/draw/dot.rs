@@ -3,11 +3,7 @@
 use std::fmt::Write;
 
 use super::scene::{Kind, Scene};
-use super::text::{clean, shorten};
-
-/// Most letters of a line, and most lines of constants.
-const MOST: usize = 60;
-const MOST_CONSTANTS: usize = 6;
+use super::text::{line, lines};
 
 /// Writes the scene.
 pub fn print(scene: &Scene) -> String {
@@ -18,8 +14,9 @@ pub fn print(scene: &Scene) -> String {
 }
 
 fn write_graph(out: &mut String, scene: &Scene) -> std::fmt::Result {
-    writeln!(out, "digraph {} {{", quoted(&[&scene.title]))?;
-    writeln!(out, "  label={}; labelloc=t; compound=true;", quoted(&[&scene.title, &scene.subtitle]))?;
+    writeln!(out, "digraph {} {{", quoted(&[line(&scene.title)]))?;
+    let label = [line(&scene.title), line(&scene.subtitle)];
+    writeln!(out, "  label={}; labelloc=t; compound=true;", quoted(&label))?;
     writeln!(out, "  node [shape=box, style=\"rounded,filled\", fontname=monospace, fontsize=10];")?;
     writeln!(out, "  edge [fontname=monospace, fontsize=9, color=\"#8d99aa\"];")?;
     // A frame is closed where the next node isn't in it.
@@ -32,28 +29,25 @@ fn write_graph(out: &mut String, scene: &Scene) -> std::fmt::Result {
         if node.kind.is_frame() {
             let dashed = if matches!(node.kind, Kind::Choice | Kind::Loop) { "dashed" } else { "rounded" };
             writeln!(out, "{space}subgraph cluster{at} {{")?;
-            writeln!(out, "{space}  label={}; style={dashed}; color=\"#8d99aa\";", quoted(&[&node.title]))?;
+            let label = quoted(&[line(&node.title)]);
+            writeln!(out, "{space}  label={label}; style={dashed}; color=\"#8d99aa\";")?;
             // What a wire to the frame itself ends at.
             writeln!(out, "{space}  n{at} [shape=point, style=invis];")?;
             open.push(at);
             continue;
         }
-        let mut lines = vec![&node.title];
-        lines.extend(&node.lines);
-        lines.extend(node.constants.iter().take(MOST_CONSTANTS));
-        let rest = node.constants.len().saturating_sub(MOST_CONSTANTS);
-        let rest = (rest > 0).then(|| format!("and {rest} more constants"));
-        lines.extend(&rest);
-        writeln!(out, "{space}n{at} [label={}, fillcolor=\"{}\"];", quoted(&lines), colour(node.kind))?;
+        let label = [vec![line(&node.title)], lines(&node.lines), lines(&node.constants)].concat();
+        writeln!(out, "{space}n{at} [label={}, fillcolor=\"{}\"];", quoted(&label), colour(node.kind))?;
     }
     for depth in (0..open.len()).rev() {
         writeln!(out, "{}}}", indent(depth))?;
     }
     for wire in &scene.wires {
+        let label = quoted(&[line(&wire.label)]);
         for &to in &wire.to {
             let frame =
                 if scene.nodes[to].kind.is_frame() { format!(", lhead=cluster{to}") } else { String::new() };
-            writeln!(out, "  n{} -> n{to} [label={}{frame}];", wire.from, quoted(&[&wire.label]))?;
+            writeln!(out, "  n{} -> n{to} [label={label}{frame}];", wire.from)?;
         }
     }
     writeln!(out, "}}")
@@ -72,10 +66,9 @@ fn colour(kind: Kind) -> &'static str {
     }
 }
 
-/// The lines as one string; `\` would begin an escape of Graphviz.
-fn quoted(lines: &[&String]) -> String {
-    let escaped =
-        lines.iter().map(|line| shorten(&clean(line), MOST).replace('\\', "\\\\").replace('"', "\\\""));
+/// Lines that were cut, as one string; `\` would begin an escape of Graphviz.
+fn quoted(lines: &[String]) -> String {
+    let escaped = lines.iter().map(|line| line.replace('\\', "\\\\").replace('"', "\\\""));
     format!("\"{}\"", escaped.collect::<Vec<_>>().join("\\n"))
 }
 
@@ -85,7 +78,7 @@ mod tests {
 
     #[test]
     fn names_do_not_end_strings_or_begin_escapes() {
-        let lines = ["a\"; b\\".to_string(), "c\nd\0".to_string()];
-        assert_eq!(quoted(&[&lines[0], &lines[1]]), "\"a\\\"; b\\\\\\nc\u{fffd}d\u{fffd}\"");
+        let lines = ["a\"; b\\", "c\nd\0"].map(line);
+        assert_eq!(quoted(&lines), "\"a\\\"; b\\\\\\nc\u{fffd}d\u{fffd}\"");
     }
 }

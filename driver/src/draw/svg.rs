@@ -4,17 +4,15 @@ use std::fmt::Write;
 
 use super::layout::{Item, LABEL_GAP, Layout, Line, PADDING, Rect, Stroke, TITLE, layout};
 use super::scene::{Kind, Node, Scene, Wire};
-use super::text::{clean, columns, shorten};
+use super::text::{self, clean, columns, shorten};
 use crate::{Code, Diagnostic, Result};
 
 /// Letters of titles, of lines below them and of texts on wires: height, and width of one.
 const LARGE: (f64, f64) = (12.0, 7.3);
 const SMALL: (f64, f64) = (10.5, 6.4);
-/// Most letters of a line.
-const MOST: usize = 44;
+/// Most letters on a wire.
 const MOST_ON_WIRE: usize = 28;
-/// Most lines of each kind in a box; its `<title>`, which viewers show when asked, has all, each up to a length.
-const MOST_LINES: usize = 6;
+/// Most letters of a line of a `<title>`, which viewers show when asked; it has all lines.
 const MOST_IN_TITLE: usize = 2000;
 const LINE_HEIGHT: f64 = 15.0;
 const MARGIN: f64 = 24.0;
@@ -96,27 +94,19 @@ struct Text {
     title: String,
     lines: Vec<String>,
     constants: Vec<String>,
-    /// All of it, in full, if something is missing.
+    /// All lines of the node, each up to [`MOST_IN_TITLE`] letters.
     full: String,
     has_box: bool,
 }
 
 impl Text {
     fn of(node: &Node) -> Text {
-        let some = |lines: &[String]| {
-            let mut some: Vec<String> =
-                lines.iter().take(MOST_LINES).map(|line| shorten(&clean(line), MOST)).collect();
-            if lines.len() > MOST_LINES {
-                some.push(format!("and {} more", lines.len() - MOST_LINES));
-            }
-            some
-        };
         let all = [&node.title].into_iter().chain(&node.lines).chain(&node.constants);
         let full: Vec<String> = all.map(|line| shorten(&clean(line), MOST_IN_TITLE)).collect();
         Text {
-            title: shorten(&clean(&node.title), MOST),
-            lines: some(&node.lines),
-            constants: some(&node.constants),
+            title: text::line(&node.title),
+            lines: text::lines(&node.lines),
+            constants: text::lines(&node.constants),
             full: full.join("\n"),
             has_box: !node.kind.is_frame(),
         }
@@ -139,7 +129,7 @@ fn write(scene: &Scene, boxes: &[Text], layout: &Layout) -> String {
 }
 
 fn write_picture(out: &mut String, scene: &Scene, boxes: &[Text], layout: &Layout) -> std::fmt::Result {
-    let title = shorten(&clean(&scene.title), MOST);
+    let title = text::line(&scene.title);
     let head_width = columns(&title) as f64 * 9.5;
     let width = layout.width.max(head_width) + 2.0 * MARGIN;
     let height = layout.height + HEAD + 2.0 * MARGIN;

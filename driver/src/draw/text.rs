@@ -3,11 +3,16 @@
 /// What stands for a character that can't be shown.
 const UNSHOWN: char = '\u{fffd}';
 
+/// Most letters of a line in a box, and most lines of a kind.
+const MOST: usize = 44;
+const MOST_LINES: usize = 6;
+
 /// The text in one line without characters that XML forbids, that move others, or that have no shape.
 pub fn clean(text: &str) -> String {
     let shown = |c: char| match c {
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => UNSHOWN,
-        '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}' => UNSHOWN,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => UNSHOWN,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' => UNSHOWN,
+        '\u{e0000}'..='\u{e007f}' => UNSHOWN,
         c if c.is_control() => UNSHOWN,
         c => c,
     };
@@ -25,9 +30,24 @@ pub fn shorten(text: &str, most: usize) -> String {
     text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect()
 }
 
-/// Width in letters of a fixed width; those of East Asia and pictures take two.
+/// The text as a line of a box.
+pub fn line(text: &str) -> String {
+    shorten(&clean(text), MOST)
+}
+
+/// The lines of one kind in a box: the first ones, and how many there are besides.
+pub fn lines(all: &[String]) -> Vec<String> {
+    let mut some: Vec<String> = all.iter().take(MOST_LINES).map(|text| line(text)).collect();
+    if all.len() > MOST_LINES {
+        some.push(format!("and {} more", all.len() - MOST_LINES));
+    }
+    some
+}
+
+/// Width in letters of a fixed width; those of East Asia and pictures take two, punctuation and arrows don't.
 pub fn columns(text: &str) -> usize {
-    text.chars().map(|c| if c >= '\u{1100}' && c != UNSHOWN { 2 } else { 1 }).sum()
+    let is_wide = |c: char| c >= '\u{1100}' && !('\u{2000}'..='\u{2bff}').contains(&c) && c != UNSHOWN;
+    text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
 }
 
 /// A number of bytes, in the largest unit that leaves one at least.
@@ -53,6 +73,9 @@ mod tests {
             clean("a\0b\n\u{1b}[2J\u{202e}é漢\u{ffff}"),
             "a\u{fffd}b\u{fffd}\u{fffd}[2J\u{fffd}é漢\u{fffd}"
         );
+        let shapeless =
+            "\u{ad}\u{61c}\u{180e}\u{200b}\u{200d}\u{2029}\u{2060}\u{2064}\u{2069}\u{feff}\u{e0041}";
+        assert!(clean(shapeless).chars().all(|c| c == UNSHOWN));
     }
 
     #[test]
@@ -61,7 +84,7 @@ mod tests {
         assert_eq!(shorten("abcdefghijklmnop", 10), "abcdef…nop");
         assert_eq!(shorten("漢字漢字漢字", 4), "漢字…字");
         assert_eq!([shorten("ab", 1), shorten("ab", 0)], ["…", "…"]);
-        assert_eq!(columns("a漢"), 3);
+        assert_eq!(["a漢", "a…→", "\u{fffd}"].map(columns), [3, 3, 1]);
     }
 
     #[test]
