@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args as _, Command, FromArgMatches};
 use tcc::draw::PictureFile;
 use tcc::port::{self, Port};
 use tcc::source::{self, Kind};
@@ -30,14 +32,62 @@ pub struct Args {
     #[arg(long, value_name = "FILE.svg|FILE.dot")]
     draw: Option<PictureFile>,
     #[command(flatten)]
+    compilation: Compilation,
+}
+
+/// The options of a compilation, and which of them were given.
+struct Compilation {
     compile: CompileArgs,
-    #[command(flatten)]
     passes: PassArgs,
+    given: Vec<String>,
+}
+
+impl clap::Args for Compilation {
+    fn augment_args(command: Command) -> Command {
+        PassArgs::augment_args(CompileArgs::augment_args(command))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        PassArgs::augment_args_for_update(CompileArgs::augment_args_for_update(command))
+    }
+}
+
+impl FromArgMatches for Compilation {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let options = Self::augment_args(Command::new("options"));
+        let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        let given = options.get_arguments().filter(|option| is_given(option.get_id().as_str()));
+        Ok(Compilation {
+            compile: CompileArgs::from_arg_matches(matches)?,
+            passes: PassArgs::from_arg_matches(matches)?,
+            given: given.filter_map(|option| Some(format!("--{}", option.get_long()?))).collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Compilation {
+    /// What is wrong where nothing is compiled: options that would have no effect.
+    fn refused(&self, why: &str) -> Option<String> {
+        (!self.given.is_empty()).then(|| format!("{} can't be used {why}", self.given.join(", ")))
+    }
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
+    if args.draw.is_none()
+        && let Some(problem) = args.compilation.refused("without --draw, as nothing is compiled")
+    {
+        return Ok(wrong_usage(&problem));
+    }
     match source::kind(&args.file)? {
         Kind::Package => {
+            if let Some(problem) = args.compilation.refused("with a package, as it is compiled already") {
+                return Ok(wrong_usage(&problem));
+            }
             let manifest = package(&args.file, args.plan)?;
             args.draw.iter().try_for_each(|picture| picture.draw(&manifest))?;
         }
@@ -51,13 +101,20 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Says what is wrong as clap does.
+fn wrong_usage(problem: &str) -> ExitCode {
+    eprintln!("error: {problem}\n\nFor more information, try '--help'.");
+    ExitCode::from(2)
+}
+
 /// Compiles the graph as far as its steps, and draws them.
 fn draw(picture: &PictureFile, graph: Graph, args: &Args) -> Result<()> {
     let progress = Progress::start(format!("compiling {}", args.file.display()));
-    let options = args.compile.options(args.passes.options()?)?;
+    let asked = &args.compilation;
+    let options = asked.compile.options(asked.passes.options()?)?;
     let compiled = compile::translate(graph, &options, &mut print_after)?;
     drop(progress);
-    args.passes.show(&compiled.report);
+    asked.passes.show(&compiled.report);
     picture.draw(&compiled.program.manifest)
 }
 
@@ -150,4 +207,30 @@ fn ports(what: &str, ports: &[Port]) {
 
 fn row(key: &str, value: &str) {
     println!("  {key:<10} {value}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn options_without_effect_are_refused() {
+        let parse = |options: &[&str]| {
+            let words = ["inspect", "model.onnx"].iter().chain(options);
+            Cli::try_parse_from(words).map(|cli| cli.args.compilation.refused("here"))
+        };
+        assert_eq!(parse(&[]).unwrap(), None);
+        assert_eq!(parse(&["--plan", "--draw", "model.svg"]).unwrap(), None);
+        // Also what is the same without the option.
+        let given = ["--time-passes", "--dim=N=2", "--draw=model.svg", "--opt-level=3"];
+        let problem = parse(&given).unwrap().unwrap();
+        assert_eq!(problem, "--dim, --opt-level, --time-passes can't be used here");
+    }
 }
