@@ -5,13 +5,14 @@
 //!
 //! # How a kernel looks
 //!
-//! [`Function`] writes what surrounds a body; a kernel `@NAME` is two functions:
+//! [`Function`] writes what surrounds a body; a kernel `@NAME` is two functions, and one more for each of its parts:
 //!
 //! * `@NAME(%bufs, %dims, %begin, %end, %scratch) -> i32` with the run-time ABI; it loads each pointer and each
 //!   dim and calls
 //! * `@NAME.body(pointers..., dims..., begin, end, scratch) -> i32`, which has each buffer as an argument of its
 //!   own. `noalias` is only effective on arguments, and it is what lets LLVM vectorise without run-time overlap
-//!   checks; the body is therefore kept out of line.
+//!   checks; the body is therefore kept out of line;
+//! * `@NAME.PART(pointers..., sizes...)` for each [`Part`], which the body calls, with pointers and sizes of its own.
 //!
 //! On a GPU a kernel is one function: see [`gpu`](crate::gpu).
 //!
@@ -23,8 +24,6 @@
 //! | `%d0`, `%d1`... | `index` | dims |
 //! | `%begin`, `%end` | `index` | tiles to do |
 //! | `%scratch` | `memref<?xi8>` | scratch of this thread; take typed parts with `memref.view` |
-//!
-//! A [`Part`] is a function that the body calls, `@NAME.PART`, with pointers and sizes of its own.
 //!
 //! Names that begin with `%abi.` are the wrapper's. A body uses arith, math, scf, vector, memref, index and ub, is
 //! straight-line or structured (scf), and ends by naming an `i32` fault code, if it can fail.
