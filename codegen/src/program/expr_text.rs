@@ -5,6 +5,9 @@ use tcc_runtime::package::{Cmp, Expr, ExprId, Manifest};
 /// Nesting that is written out: expressions share parts, so their text can grow without bound.
 const DEPTH: usize = 8;
 
+/// Characters of a size's name that are written out: names come from models, and may stand many times.
+const NAME: usize = 64;
+
 /// An expression over a package's sizes.
 pub fn expr_text(manifest: &Manifest, at: ExprId) -> String {
     nested(manifest, at, DEPTH)
@@ -15,7 +18,7 @@ fn nested(manifest: &Manifest, at: ExprId, depth: usize) -> String {
     let sub = |at: ExprId| nested(manifest, at, depth);
     match manifest.exprs[at.index()] {
         Expr::Const(value) => value.to_string(),
-        Expr::Symbol(symbol) => manifest.symbols[symbol.index()].name.clone(),
+        Expr::Symbol(symbol) => short(&manifest.symbols[symbol.index()].name),
         Expr::Add(a, b) => format!("({} + {})", sub(a), sub(b)),
         Expr::Mul(a, b) => format!("{} * {}", sub(a), sub(b)),
         Expr::FloorDiv(a, b) => format!("floordiv({}, {})", sub(a), sub(b)),
@@ -26,6 +29,13 @@ fn nested(manifest: &Manifest, at: ExprId, depth: usize) -> String {
         Expr::Select { cmp, a, b, then, otherwise } => {
             format!("select({} {} {}, {}, {})", sub(a), sign(cmp), sub(b), sub(then), sub(otherwise))
         }
+    }
+}
+
+fn short(name: &str) -> String {
+    match name.char_indices().nth(NAME) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
     }
 }
 
