@@ -109,7 +109,8 @@ impl Blocks {
         // A product that doesn't have them as its rows does all rows of a block: those past the last one are there only
         // where positions are clamped, for vectors along the rows.
         let product = |(stage, inner): (&Stage, &bool)| {
-            Contract::of_stage(&kernel, stage, target).filter(|c| *inner || c.rows_along(row))
+            let of = Contract::of_stage(&kernel, stage, target).filter(|c| !c.has_few_rows());
+            of.filter(|c| *inner || c.rows_along(row))
         };
         let products = kernel.stages.iter().zip(&inner).map(product).collect();
         Blocks { kernel, block, row, size, rows, across, products }

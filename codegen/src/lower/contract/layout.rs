@@ -80,9 +80,9 @@ enum Side {
 /// none to change.
 pub fn prepack(kernel: &Kernel, target: &Target, is_constant: &dyn Fn(usize) -> bool) -> Option<Prepacked> {
     let mut next = Prepacked { kernel: kernel.clone(), layouts: Vec::new() };
-    if Contract::of(&collapse(kernel), target).is_some() {
+    if Contract::if_laid_out(&collapse(kernel), target).is_some() {
         for side in [Side::Rows, Side::Columns] {
-            let c = Contract::of(&next.kernel, target)?;
+            let c = Contract::if_laid_out(&next.kernel, target)?;
             next.relay(c.layout(&next.kernel, side), is_constant);
         }
     } else {
@@ -129,6 +129,7 @@ impl Contract {
 
     fn layout(&self, kernel: &Kernel, side: Side) -> Option<Relaid> {
         let (operand, axes, block) = match side {
+            Side::Rows if self.has_few_rows() => return None,
             Side::Rows => (self.rows, &self.m, self.mr),
             Side::Columns => (self.columns, &self.n, self.nr()),
         };

@@ -44,6 +44,9 @@ const LEAST_PANELS: i64 = 2;
 /// Register blocks of rows in a tile, where rows are shared out and their number isn't known: packing the columns once
 /// more costs little beside so many.
 const ROW_BLOCKS: i64 = 16;
+/// Rows below which the register block is one of just these rows, over more columns: then memory is what takes the time,
+/// and panels of the columns are read in one stream.
+const FEW_ROWS: i64 = 4;
 /// Tiles a core below which rows are split too, so that threads have work.
 const FEW_TILES: i64 = 2;
 
@@ -90,6 +93,13 @@ impl RowLayout {
 impl Contract {
     /// The kernel as one of this class; None when it isn't, or when a plain loop nest does better.
     pub fn of(kernel: &Kernel, target: &Target) -> Option<Contract> {
+        let in_panels = |c: &Contract| matches!(c.source, Source::Panels(_));
+        Contract::if_laid_out(kernel, target).filter(|c| !c.has_few_rows() || in_panels(c))
+    }
+
+    /// As [`Contract::of`], where the columns of few rows could be laid out ahead: packing them takes as long as the
+    /// product itself.
+    pub fn if_laid_out(kernel: &Kernel, target: &Target) -> Option<Contract> {
         let [stage] = kernel.stages.as_slice() else { return None };
         let c = Contract::of_stage(kernel, stage, target).filter(|_| kernel.outer.is_empty())?;
         let machine = Machine::of(target);
@@ -112,18 +122,26 @@ impl Contract {
         let n = stage.axes[stage.axes.len() - n_tail..].to_vec();
         let batch: Vec<AxisId> =
             stage.axes.iter().copied().filter(|a| !m.contains(a) && !n.contains(a)).collect();
-        if n.is_empty() || m.is_empty() || k.is_empty() {
+        if n.is_empty() || k.is_empty() {
             return None;
         }
-        let small = |axes: &[AxisId], limit: i64| product(kernel, axes).as_const().is_some_and(|v| v < limit);
-        if small(&m, 4) || small(&n, 8) || small(&k, 4) {
+        let size = |axes: &[AxisId]| product(kernel, axes).as_const();
+        let small = |axes: &[AxisId], limit: i64| size(axes).is_some_and(|v| v < limit);
+        if small(&n, 8) || small(&k, 4) {
             return None;
         }
         let machine = Machine::of(target);
         let lanes = i64::from(machine.lanes(dtype.size() as u32));
-        let (mr, nr) = Contract::register_block(&machine, dtype);
+        let (mr, nr) = match size(&m).filter(|rows| *rows < FEW_ROWS) {
+            Some(0) => return None,
+            Some(rows) => {
+                (rows, lanes * wide_block(rows).min(size(&n).map_or(1, |n| (n + lanes - 1) / lanes)))
+            }
+            None => Contract::register_block(&machine, dtype),
+        };
         let vectors = nr / lanes;
-        let k_block = k_block(kernel, &k);
+        // Few rows read their columns once: nothing is to be kept near.
+        let k_block = if mr < FEW_ROWS { None } else { k_block(kernel, &k) };
         let k_at_once = match k_block {
             Some(block) => Some(block * product(kernel, &k[1..]).as_const()?),
             None => product(kernel, &k).as_const(),
@@ -183,6 +201,11 @@ impl Contract {
     pub fn register_block(machine: &Machine, dtype: DType) -> (i64, i64) {
         let (mr, vectors) = if machine.vector_registers >= 32 { (8, 3) } else { (6, 2) };
         (mr, vectors * i64::from(machine.lanes(dtype.size() as u32)))
+    }
+
+    /// Whether there are fewer rows than the usual register block has use for.
+    pub fn has_few_rows(&self) -> bool {
+        self.mr < FEW_ROWS
     }
 
     fn nr(&self) -> i64 {
@@ -286,6 +309,15 @@ impl Contract {
         };
         t.write(e, tile);
         end
+    }
+}
+
+/// Vectors of columns in a register block of few rows: the sums fill most of 16 registers.
+fn wide_block(rows: i64) -> i64 {
+    match rows {
+        1 => 8,
+        2 => 6,
+        _ => 4,
     }
 }
 

@@ -182,8 +182,15 @@ fn operands_laid_out_ahead_agree() {
     for (m, k, n) in [(4, 4, 8), (13, 33, 47), (9, 700, 40), (7, 513, 9)] {
         assert_eq!(check_prepacked(matmul(DType::F32), &[&[m, k], &[k, n]]), 2);
     }
+    // Of few rows the columns alone.
+    for m in [1, 2, 3] {
+        for (k, n) in [(4, 8), (5, 9), (300, 63), (33, 64), (16, 65), (700, 130)] {
+            assert_eq!(check_prepacked(matmul(DType::F32), &[&[m, k], &[k, n]]), 1, "{m} {k} {n}");
+        }
+    }
     let transposed =
         Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![0], rhs: vec![1], out: DType::F32 };
+    assert_eq!(check_prepacked(transposed.clone(), &[&[33, 1], &[40, 33]]), 1);
     assert_eq!(check_prepacked(transposed, &[&[33, 10], &[40, 33]]), 2);
     let padded = conv([1, 1], [1, 1], [1, 1], [1, 1], 1);
     assert_eq!(check_prepacked(padded, &[&[1, 70, 5, 6], &[13, 70, 3, 3]]), 1);
