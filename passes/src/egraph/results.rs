@@ -156,13 +156,14 @@ fn parts(
         }
     }
     // A value from outside may stand on what comes later here.
-    for _ in 0..parts.len() {
+    let sweeps = if behind.is_empty() { 0 } else { parts.len() };
+    for _ in 0..sweeps {
         let before = closures.0.clone();
         for closure in closures.0.values_mut() {
             let own: Vec<usize> = closure.iter().collect();
             own.iter().filter_map(|r| before.get(r)).for_each(|c| closure.extend(c));
         }
-        if behind.is_empty() || closures.0 == before {
+        if closures.0 == before {
             break;
         }
     }
