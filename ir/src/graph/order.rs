@@ -1,6 +1,8 @@
 //! Program order: restored after edits by petgraph's topological sort.
 
 use super::{Graph, NodeId, SymbolSource};
+use indexmap::{IndexMap, IndexSet};
+use petgraph::Direction;
 use petgraph::graphmap::DiGraphMap;
 
 impl Graph {
@@ -65,13 +67,9 @@ impl Graph {
         // petgraph's order is one of many; the position in the present order breaks ties so that sorting a sorted
         // graph changes nothing.
         petgraph::algo::toposort(&deps, None).map_err(|cycle| cycle.node_id())?;
-        let position: indexmap::IndexMap<NodeId, usize> =
-            self.order.iter().enumerate().map(|(i, n)| (*n, i)).collect();
-        let mut missing: Vec<usize> = self
-            .order
-            .iter()
-            .map(|n| deps.neighbors_directed(*n, petgraph::Direction::Incoming).count())
-            .collect();
+        let position: IndexMap<NodeId, usize> = self.order.iter().enumerate().map(|(i, n)| (*n, i)).collect();
+        let mut missing: Vec<usize> =
+            self.order.iter().map(|n| deps.neighbors_directed(*n, Direction::Incoming).count()).collect();
         let mut ready: std::collections::BinaryHeap<_> =
             (0..missing.len()).filter(|i| missing[*i] == 0).map(std::cmp::Reverse).collect();
         let mut order = Vec::with_capacity(missing.len());
@@ -88,5 +86,26 @@ impl Graph {
         }
         self.order = order;
         Ok(())
+    }
+
+    /// Moves nodes to where they are first needed; they and all others keep their order.
+    pub fn sink(&mut self, late: &IndexSet<NodeId>) {
+        let deps = self.dependences();
+        let before = |id: NodeId| deps.neighbors_directed(id, Direction::Incoming);
+        let position: IndexMap<NodeId, usize> = self.order.iter().enumerate().map(|(i, n)| (*n, i)).collect();
+        let mut order: IndexSet<NodeId> = IndexSet::with_capacity(self.order.len());
+        for id in self.order.iter().filter(|id| !late.contains(*id)) {
+            let (mut needed, mut open) = (vec![*id], vec![*id]);
+            while let Some(id) = open.pop() {
+                for dep in before(id).filter(|dep| !order.contains(dep)) {
+                    needed.push(dep);
+                    open.push(dep);
+                }
+            }
+            needed.sort_by_key(|id| position[id]);
+            order.extend(needed);
+        }
+        order.extend(self.order.iter().copied());
+        self.order = order.into_iter().collect();
     }
 }

@@ -24,6 +24,24 @@ fn replaced_values_leave_no_use_and_sort_restores_order() {
 }
 
 #[test]
+fn nodes_sink_to_their_first_use_and_keep_their_order() {
+    let mut g = Graph::new("g");
+    let x = g.add_input("x", Type::tensor(DType::F32, [4i64]));
+    let [a, b, unused] = [(); 3]
+        .map(|()| g.constant(crate::Tensor::from_floats(DType::F32, vec![4], [1.0; 4]), &Loc::default()));
+    let double = g.add1(add(), &[b, b], &Loc::default()).unwrap();
+    let first = g.add1(add(), &[x, a], &Loc::default()).unwrap();
+    let second = g.add1(add(), &[first, double], &Loc::default()).unwrap();
+    g.set_outputs(vec![(second, "y".into())]);
+    let of = |g: &Graph, v| g.producer(v).unwrap().0;
+    let late = [a, b, unused, double].map(|v| of(&g, v)).into_iter().collect();
+    g.sink(&late);
+    g.verify().unwrap();
+    let order: Vec<_> = g.nodes().map(|(id, _)| id).collect();
+    assert_eq!(order, [a, first, b, double, second, unused].map(|v| of(&g, v)));
+}
+
+#[test]
 fn symbols_that_nothing_defines_are_found() {
     let mut g = Graph::new("g");
     let dim = |name: &str| Dim::symbol(Symbol::new(name));

@@ -1,14 +1,30 @@
 //! Cutting a graph into regions that are small enough to saturate.
 
+use super::cost::size;
 use crate::kernels::describe;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use tcc_ir::{Graph, Node, NodeId, Op, ValueId};
 
 /// Nodes of a region at most, and at least where there are more to come.
 const MAX_NODES: usize = 320;
 const MIN_NODES: usize = 160;
 
-/// The nodes that equality saturation looks at, in program order, cut where the fewest values cross. Control flow,
+/// Moves what depends on constants only to what needs it: models list all their weights first, dequantized ones with
+/// the operators that do it, and a region should have both sides of each product.
+pub fn place_late(graph: &mut Graph) {
+    let mut late = IndexSet::new();
+    for (id, node) in graph.nodes() {
+        let fixed = |v: &ValueId| graph.producer(*v).is_some_and(|(from, _)| late.contains(&from));
+        if node.op.is_elementwise() || matches!(node.op, Op::Constant(_) | Op::Reshape(_) | Op::Transpose(_))
+        {
+            let all = node.inputs.iter().all(fixed);
+            late.extend(all.then_some(id));
+        }
+    }
+    graph.sink(&late);
+}
+
+/// The nodes that equality saturation looks at, in program order, cut where the fewest bytes cross. Control flow,
 /// the runtime's own routines and whatever isn't a tensor of numbers stay outside of all regions.
 pub fn regions(graph: &Graph) -> Vec<Vec<NodeId>> {
     let all: Vec<NodeId> = graph.nodes().filter(|(_, n)| belongs(graph, n)).map(|(id, _)| id).collect();
@@ -35,7 +51,7 @@ fn belongs(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// Where the fewest values are alive, the later place of equals.
+/// Where the values that are alive have the fewest bytes, the later place of equals.
 fn best_cut(graph: &Graph, nodes: &[NodeId]) -> usize {
     let mut last_use: IndexMap<ValueId, usize> = IndexMap::new();
     for (i, id) in nodes.iter().enumerate() {
@@ -44,9 +60,13 @@ fn best_cut(graph: &Graph, nodes: &[NodeId]) -> usize {
         });
     }
     let outside = graph.outputs();
-    let alive_at = |cut: usize| {
+    let bytes = |v: &ValueId| graph.ty(*v).as_tensor().map_or(0.0, |t| size(&t.n_bytes()));
+    let alive_at = |cut: usize| -> f64 {
         let made = nodes[..cut].iter().map(|id| graph.node(*id).outputs[0]);
-        made.filter(|v| outside.contains(v) || last_use.get(v).is_some_and(|i| *i >= cut)).count()
+        made.filter(|v| outside.contains(v) || last_use.get(v).is_some_and(|i| *i >= cut))
+            .map(|v| bytes(&v))
+            .sum()
     };
-    (MIN_NODES..=MAX_NODES).min_by_key(|cut| (alive_at(*cut), usize::MAX - cut)).unwrap_or(MAX_NODES)
+    let cuts = (MIN_NODES..=MAX_NODES).rev().map(|cut| (alive_at(cut), cut));
+    cuts.min_by(|(a, _), (b, _)| a.total_cmp(b)).map_or(MAX_NODES, |(_, cut)| cut)
 }
