@@ -1,8 +1,9 @@
-//! Run-time checks in front of the loops that they don't depend on: a loop that may fail isn't vectorised.
+//! What is done in front of the loops that it doesn't depend on: run-time checks, as a loop that may fail isn't
+//! vectorised; and reading temporaries, which LLVM can't tell from those that the loop writes, all in one scratch memory.
 
 use super::emitter::Emitter;
 use super::writer::{I1, Val};
-use tcc_ir::kernel::{AxisId, ExprId, Kernel, Scalar, Stage};
+use tcc_ir::kernel::{AxisId, BufferKind, ExprId, Kernel, Scalar, Stage};
 
 impl Emitter<'_> {
     /// As [`Emitter::over_axes`], of a stage that runs along `beyond` too, inside of these loops.
@@ -21,15 +22,18 @@ impl Emitter<'_> {
         })
     }
 
-    /// Writes loops over `inner` axes, in front of them the checks of the stage that don't depend on these.
+    /// Writes loops over `inner` axes, in front of them what the stage does that doesn't depend on these.
     pub fn hoisting<R>(&mut self, stage: &Stage, inner: &[AxisId], loops: impl FnOnce(&mut Self) -> R) -> R {
         let saved = self.hoisted.clone();
-        let checks = checks_of(self.kernel, stage);
-        if !checks.is_empty() {
+        let movable = movable_of(self.kernel, stage);
+        if !movable.is_empty() {
             let moving = moving(self.kernel, stage, inner);
-            for id in checks.into_iter().filter(|id| !moving[id.0 as usize]) {
+            for id in movable.into_iter().filter(|id| !moving[id.0 as usize]) {
                 if !self.hoisted.contains_key(&id) {
-                    let value = self.check_ahead(stage, id, inner);
+                    let value = match self.kernel.expr(id) {
+                        Scalar::Check { .. } => self.check_ahead(stage, id, inner),
+                        _ => self.eval(stage, id),
+                    };
                     self.hoisted.insert(id, value);
                 }
             }
@@ -75,14 +79,17 @@ impl Emitter<'_> {
     }
 }
 
-/// The checks that a stage evaluates, inner ones first.
-fn checks_of(kernel: &Kernel, stage: &Stage) -> Vec<ExprId> {
+/// The checks and the loads of temporaries that a stage evaluates, inner ones first. A load without a guard has a place
+/// wherever it stands.
+fn movable_of(kernel: &Kernel, stage: &Stage) -> Vec<ExprId> {
     let used = kernel.reachable(stage.accs.iter().map(|acc| acc.value).chain(of_stores(stage)));
-    let checks = kernel.exprs.iter().zip(used).enumerate();
-    checks
-        .filter(|(_, (e, used))| *used && matches!(e, Scalar::Check { .. }))
-        .map(|(i, _)| ExprId(i as u32))
-        .collect()
+    let movable = |e: &Scalar| match e {
+        Scalar::Check { .. } => true,
+        Scalar::Load { buffer, guard: None, .. } => kernel.buffer(*buffer).kind == BufferKind::Temp,
+        _ => false,
+    };
+    let all = kernel.exprs.iter().zip(used).enumerate();
+    all.filter(|(_, (e, used))| *used && movable(e)).map(|(i, _)| ExprId(i as u32)).collect()
 }
 
 /// What the stores of a stage evaluate.
