@@ -207,11 +207,11 @@ pub fn inline_producer<V: Copy + PartialEq>(
             .into_iter()
             .fold(v, |v, cond| b.expr(Scalar::Check { cond, value: v }));
         match guard {
-            Some(g) => {
+            Some(g) if !is_zero_unless(b.kernel(), v, g) => {
                 let zero = b.constant(to, 0.0);
                 b.select(g, v, zero)
             }
-            None => v,
+            _ => v,
         }
     };
     let rename = |list: &[AxisId]| list.iter().map(|a| axes[a]).collect::<Vec<_>>();
@@ -250,6 +250,15 @@ pub fn inline_producer<V: Copy + PartialEq>(
     let kernel = b.kernel_mut();
     (kernel.outer, kernel.serial) = (rename(&consumer.kernel.outer), consumer.kernel.serial);
     Some(Bound { kernel: b.finish(), inputs, outputs: consumer.outputs.clone() })
+}
+
+/// Whether a value is a 0 from outside of its buffer when the guard is false.
+fn is_zero_unless(kernel: &Kernel, value: ExprId, guard: ExprId) -> bool {
+    match kernel.expr(value) {
+        Scalar::Cast(_, inner) => is_zero_unless(kernel, *inner, guard),
+        Scalar::Load { guard: own, .. } => *own == Some(guard),
+        _ => false,
+    }
 }
 
 /// Puts the map `consumer`, which reads each element of the result `value` of `producer` for one of its own, into the
