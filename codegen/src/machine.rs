@@ -23,6 +23,8 @@ pub struct Machine {
     pub cores: u32,
     /// f32 operations a core does a cycle at best, a fused multiply-add counted as two.
     pub flops_per_cycle: u32,
+    /// The same in sums of products of 16-bit integers.
+    pub pairs_per_cycle: u32,
     /// Cycles a second.
     pub hertz: f64,
     /// Bytes a second from memory, all cores together.
@@ -69,6 +71,8 @@ impl Machine {
             l3,
             cores,
             flops_per_cycle: units * fma * vector_bits / 32,
+            pairs_per_cycle: units
+                * if target.arch == Arch::X86_64 { vector_bits / 8 } else { fma * vector_bits / 32 },
             hertz,
             bandwidth,
         }

@@ -16,6 +16,7 @@ pub enum Ty {
 
 pub const I1: Ty = Ty::Int(1);
 pub const I8: Ty = Ty::Int(8);
+pub const I16: Ty = Ty::Int(16);
 pub const I32: Ty = Ty::Int(32);
 pub const I64: Ty = Ty::Int(64);
 pub const F32: Ty = Ty::Float(32);

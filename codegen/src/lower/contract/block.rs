@@ -29,17 +29,39 @@ impl Tile<'_> {
         sums: &Val,
     ) -> bool {
         let Some(streams) = self.streams(e, pass, rows) else { return false };
-        let part = self.block(e, &streams);
         let elem = e.element(streams.buffer).to_string();
+        let part = self.block(e, &elem, streams.starts.len(), &|inner, name, k, row| {
+            let step = inner.w.index(streams.rows);
+            let first = inner.w.bin("arith.muli", k, &step);
+            let row = inner.w.index(row);
+            let at = inner.w.bin("arith.addi", &first, &row);
+            inner.place(streams.buffer, Memory { name: name.to_owned(), ty: format!("memref<?x{elem}>") });
+            inner.known.clear();
+            let value = inner.load(streams.buffer, &at);
+            inner.known.insert(streams.load, value);
+            inner.eval(self.stage, self.c.rows)
+        });
         let memory = e.memref(streams.buffer).0.name;
-        let mut args: Vec<String> =
-            streams.starts.iter().map(|start| pointer(e, &memory, &elem, start)).collect();
+        self.call(e, &part, (&memory, &elem, &streams.starts), panel, sums, &pass.k_len);
+        true
+    }
+
+    /// Calls a register block whose rows begin at these places of a memref. `k` is how many positions there are.
+    pub fn call(
+        &self,
+        e: &mut Emitter,
+        part: &str,
+        (memory, elem, starts): (&str, &str, &[Val]),
+        panel: &Panel,
+        sums: &Val,
+        k: &Val,
+    ) {
+        let mut args: Vec<String> = starts.iter().map(|start| pointer(e, memory, elem, start)).collect();
         args.push(pointer(e, &panel.memory, self.c.elem(), &panel.at));
         args.push(pointer(e, &self.sums, self.c.elem(), sums));
         let types = args.iter().map(|_| "!llvm.ptr").chain(["i64"]).collect::<Vec<_>>();
-        args.push(e.w.index_cast(&pass.k_len, Ty::Int(64)).to_string());
+        args.push(e.w.index_cast(k, Ty::Int(64)).to_string());
         e.w.line(format_args!("llvm.call {part}({}) : ({}) -> ()", join(args), join(types)));
-        true
     }
 
     fn streams(&self, e: &mut Emitter, pass: &Pass, rows: &[Vec<(AxisId, Val)>]) -> Option<Streams> {
@@ -58,12 +80,19 @@ impl Tile<'_> {
         Some(Streams { load, buffer, starts, rows: side_by_side })
     }
 
-    /// What to call for the function that does a register block of such streams; written once.
-    fn block(&self, e: &mut Emitter, streams: &Streams) -> String {
+    /// What to call for the function that does a register block over `streams` streams of elements `elem`; written once.
+    /// `value` gives a row's value from the memref of its stream, at a position on k, as that row of the stream.
+    pub fn block(
+        &self,
+        e: &mut Emitter,
+        elem: &str,
+        streams: usize,
+        value: &dyn Fn(&mut Emitter, &str, &Val, i64) -> Val,
+    ) -> String {
         let c = self.c;
-        let elem = e.element(streams.buffer).to_string();
-        let names: Vec<String> = (0..streams.starts.len()).map(|i| format!("rows{i}")).collect();
-        let mut memory: Vec<_> = names.iter().map(|name| (name.clone(), elem.clone(), false)).collect();
+        let side_by_side = c.mr / streams as i64;
+        let names: Vec<String> = (0..streams).map(|i| format!("rows{i}")).collect();
+        let mut memory: Vec<_> = names.iter().map(|name| (name.clone(), elem.to_owned(), false)).collect();
         memory.push(("panel".to_owned(), c.elem().to_owned(), false));
         memory.push(("sums".to_owned(), c.elem().to_owned(), true));
 
@@ -74,19 +103,10 @@ impl Tile<'_> {
         let inits = c.first_sums(&mut inner, "%sums", &places);
         let k_len = Val::named("%k", Ty::Index);
         let finals = inner.vector_loop((&low, &k_len), &inits, &c.vector(), |inner, k, accs| {
-            let step = inner.w.index(streams.rows);
-            let first = inner.w.bin("arith.muli", k, &step);
             let values: Vec<Val> = (0..c.mr)
                 .map(|i| {
-                    let (stream, row) = (i / streams.rows, i % streams.rows);
-                    let name = format!("%{}", names[stream as usize]);
-                    inner.place(streams.buffer, Memory { name, ty: format!("memref<?x{elem}>") });
-                    let row = inner.w.index(row);
-                    let at = inner.w.bin("arith.addi", &first, &row);
-                    inner.known.clear();
-                    let value = inner.load(streams.buffer, &at);
-                    inner.known.insert(streams.load, value);
-                    inner.eval(self.stage, c.rows)
+                    let name = format!("%{}", names[(i / side_by_side) as usize]);
+                    value(inner, &name, k, i % side_by_side)
                 })
                 .collect();
             self.update(inner, &panel, k, &values, accs)

@@ -1,7 +1,7 @@
 //! Constant operands laid out ahead as the register block reads them: no packing when the model runs, and one stream
 //! of memory in place of one a row.
 
-use super::Contract;
+use super::{Contract, uncast};
 use crate::lower::blocks::Blocks;
 use crate::lower::collapse::{Rebuild, collapse, rebuild};
 use crate::target::Target;
@@ -129,12 +129,15 @@ impl Contract {
 
     fn layout(&self, kernel: &Kernel, side: Side) -> Option<Relaid> {
         let (operand, axes, block) = match side {
-            Side::Rows if self.has_few_rows() => return None,
+            // Rows of pairs are packed along k.
+            Side::Rows if self.has_few_rows() || self.pairs => return None,
             Side::Rows => (self.rows, &self.m, self.mr),
             Side::Columns => (self.columns, &self.n, self.nr()),
         };
         let [axis] = axes[..] else { return None };
-        let (buffer, layout) = layout_of(kernel, operand, axis, &self.k, block as usize, self.dtype)?;
+        let operand = if self.pairs { uncast(kernel, operand) } else { operand };
+        let as_is = |dtype: DType| self.pairs || dtype == self.dtype;
+        let (buffer, layout) = layout_of(kernel, operand, axis, &self.k, block as usize, &as_is)?;
         Some(Relaid { buffer, layout, axis, k: self.k.clone() })
     }
 }
@@ -146,12 +149,12 @@ fn layout_of(
     axis: AxisId,
     k: &[AxisId],
     block: usize,
-    dtype: DType,
+    as_is: &dyn Fn(DType) -> bool,
 ) -> Option<(BufferId, Layout)> {
     let Scalar::Load { buffer, index, guard: None } = kernel.expr(operand) else { return None };
     let loads = kernel.exprs.iter().filter(|e| matches!(e, Scalar::Load { buffer: b, .. } if b == buffer));
     let ty = &kernel.buffer(*buffer).ty;
-    if ty.dtype != dtype || loads.count() != 1 {
+    if !as_is(ty.dtype) || loads.count() != 1 {
         return None;
     }
     let place = |a: &AxisId| {

@@ -5,7 +5,8 @@
 //! memory, panel by panel, k-major, whatever its index expressions are (so a convolution is the same as a matrix
 //! product); then for each block of rows the register block runs over k, and the kernel's store is applied to the
 //! results. A long k is done in blocks that fit the caches; sums wait in scratch memory between them. The row
-//! operand is read in place. Constant operands can be laid out ahead (see `layout`); nothing is packed of those.
+//! operand is read in place. Constant operands can be laid out ahead (see `layout`); nothing is packed of those. Integers
+//! of few bits are multiplied in pairs, and both operands packed for that (see `pairs`).
 //!
 //! The blocking follows Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), with
 //! the row operand unpacked.
@@ -15,6 +16,7 @@ mod finish;
 mod layout;
 mod multiply;
 mod pack;
+mod pairs;
 #[cfg(test)]
 mod tests;
 
@@ -63,6 +65,8 @@ pub struct Contract {
     /// The stores see the columns as one contiguous axis.
     flat_stores: bool,
     dtype: DType,
+    /// Whether two positions on k are done at once; see `pairs`.
+    pairs: bool,
     lanes: i64,
     /// Rows and vectors of the register block.
     mr: i64,
@@ -140,17 +144,21 @@ impl Contract {
             None => Contract::register_block(&machine, dtype),
         };
         let vectors = nr / lanes;
+        let pairs = dtype == DType::I32
+            && mr >= FEW_ROWS
+            && [rows, columns].iter().all(|o| pairs::fits(kernel, *o, target));
         // Few rows read their columns once: nothing is to be kept near.
-        let k_block = if mr < FEW_ROWS { None } else { k_block(kernel, &k) };
+        let k_block = if mr < FEW_ROWS { None } else { k_block(kernel, &k, if pairs { 2 } else { 1 }) };
         let k_at_once = match k_block {
             Some(block) => Some(block * product(kernel, &k[1..]).as_const()?),
             None => product(kernel, &k).as_const(),
         };
-        let panel_bytes = k_at_once.map(|k| k.saturating_mul(nr * dtype.size() as i64));
+        let size = if pairs { 2 } else { dtype.size() as i64 };
+        let panel_bytes = k_at_once.map(|k| k.saturating_mul(nr * size));
         let panels = panel_bytes.map_or(2, |bytes| (PACKED_BYTES / bytes.max(1)).clamp(1, MAX_PANELS));
         Some(Contract {
             row_layout: RowLayout::of(kernel, rows, &m, &k, mr),
-            source: Source::of(kernel, columns, &n, &k, nr),
+            source: Source::of(kernel, columns, &n, &k, (nr, pairs)),
             flat_stores: finish::sees_flat(kernel, stage, &n),
             batch,
             m,
@@ -159,6 +167,7 @@ impl Contract {
             rows,
             columns,
             dtype,
+            pairs,
             lanes,
             mr,
             vectors,
@@ -262,6 +271,20 @@ impl Contract {
         format!("vector<{}x{}>", self.lanes, self.elem())
     }
 
+    /// Elements of packed operands.
+    fn packed_elem(&self) -> &'static str {
+        if self.pairs { "i16" } else { self.elem() }
+    }
+
+    fn packed_vector(&self) -> String {
+        format!("vector<{}x{}>", self.lanes, self.packed_elem())
+    }
+
+    /// As many positions on k as are packed for `k` of them.
+    fn filled_up(&self, k: Dim) -> Dim {
+        if self.pairs { k.ceil_div(&Dim::from(2)) * Dim::from(2) } else { k }
+    }
+
     /// Positions on k that a pass packs.
     fn k_at_once(&self, kernel: &Kernel) -> Dim {
         match self.k_block {
@@ -289,19 +312,32 @@ impl Contract {
     pub fn write(&self, e: &mut Emitter, stage: &Stage, tile: &Val, base: &Dim) -> Dim {
         let kernel = e.kernel;
         let size = self.dtype.size() as i64;
+        let k = self.filled_up(self.k_at_once(kernel));
         let packed_elems = match self.source {
-            Source::Panels(_) => Dim::from(0),
-            _ => self.k_at_once(kernel) * Dim::from(self.panels * self.nr()),
+            Source::Panels(_) if !self.pairs => Dim::from(0),
+            _ => k.clone() * Dim::from(self.panels * self.nr()),
         };
+        let row_elems = if self.pairs { k * Dim::from(self.mr) } else { Dim::from(0) };
         let sum_elems = self.kept_rows(kernel) * Dim::from(self.kept_columns());
         let lane_elems = Dim::from(self.n.len() as i64 * self.panels * self.nr());
-        let sums_at = base.clone() + aligned(&(packed_elems.clone() * Dim::from(size)));
+        let packed_size = if self.pairs { 2 } else { size };
+        let rows_at = base.clone() + aligned(&(packed_elems.clone() * Dim::from(packed_size)));
+        let sums_at = rows_at.clone() + aligned(&(row_elems.clone() * Dim::from(packed_size)));
         let lanes_at = sums_at.clone() + aligned(&(sum_elems.clone() * Dim::from(size)));
         let offsets_at = lanes_at.clone() + aligned(&(lane_elems.clone() * Dim::from(8)));
         let end = offsets_at.clone() + aligned(&Dim::from(self.nr() * 8));
+        let packed = view(e, base, &packed_elems, self.packed_elem());
+        let mut of_pairs = |at: &Dim, halves: &Dim| match self.pairs {
+            true => view(e, at, &halves.ceil_div(&Dim::from(2)), "i32"),
+            false => String::new(),
+        };
+        let (panels, pairs_of_rows) = (of_pairs(base, &packed_elems), of_pairs(&rows_at, &row_elems));
         let t = Tile {
             c: self,
-            packed: view(e, base, &packed_elems, self.elem()),
+            panels: if self.pairs { panels } else { packed.clone() },
+            packed,
+            halves_of_rows: if self.pairs { view(e, &rows_at, &row_elems, "i16") } else { String::new() },
+            pairs_of_rows,
             sums: view(e, &sums_at, &sum_elems, self.elem()),
             lanes: view(e, &lanes_at, &lane_elems, "i64"),
             offsets: view(e, &offsets_at, &Dim::from(self.nr()), "i64"),
@@ -329,11 +365,12 @@ fn view(e: &mut Emitter, at: &Dim, n: &Dim, ty: &str) -> String {
     name
 }
 
-/// Positions of the first axis of `k` that make a block, if k is long.
-fn k_block(kernel: &Kernel, k: &[AxisId]) -> Option<i64> {
+/// Positions of the first axis of `k` that make a block, if k is long; `at_once` of them take the place of one.
+fn k_block(kernel: &Kernel, k: &[AxisId], at_once: i64) -> Option<i64> {
     let rest = product(kernel, &k[1..]).as_const()?;
-    let whole = kernel.extent(k[0]).as_const().is_some_and(|first| first.saturating_mul(rest) <= K_WHOLE);
-    (!whole).then(|| (K_BLOCK / rest.max(1)).max(1))
+    let first = kernel.extent(k[0]).as_const();
+    let whole = first.is_some_and(|first| first.saturating_mul(rest) <= K_WHOLE * at_once);
+    (!whole).then(|| (K_BLOCK * at_once / rest.max(1)).max(1))
 }
 
 /// The load behind any casts.
@@ -362,8 +399,12 @@ fn flat_load(kernel: &Kernel, rows: ExprId, k: &[AxisId]) -> Option<ExprId> {
 /// One tile being written.
 struct Tile<'c> {
     c: &'c Contract,
-    /// Packed panels of columns.
+    /// Packed panels of columns: as they are written, and as the register block reads them.
     packed: String,
+    panels: String,
+    /// Packed rows of a register block, where there are such: the same.
+    halves_of_rows: String,
+    pairs_of_rows: String,
     /// Results of a register block, or sums of the whole tile between blocks of k.
     sums: String,
     /// Positions of the tile's columns on each of their axes.
@@ -383,8 +424,9 @@ struct Pass {
     rows: (Val, Val),
     /// Positions on the first axis of k.
     k: (Val, Val),
-    /// How many positions on k that are, over all its axes.
+    /// How many positions on k that are, over all its axes, and how many are packed.
     k_len: Val,
+    k_rows: Val,
 }
 
 impl Tile<'_> {
@@ -427,7 +469,13 @@ impl Tile<'_> {
             let len = e.w.bin("arith.subi", &k.1, &k.0);
             let k_len = e.w.bin("arith.muli", &len, &k_rest);
             let (first, n_total, panels) = (first.clone(), n_total.clone(), panels.clone());
-            Pass { first, n_total, panels, rows: rows.clone(), k, k_len }
+            let mut k_rows = k_len.clone();
+            if c.pairs {
+                let two = e.w.index(2);
+                let pairs = e.w.bin("arith.ceildivui", &k_len, &two);
+                k_rows = e.w.bin("arith.muli", &pairs, &two);
+            }
+            Pass { first, n_total, panels, rows: rows.clone(), k, k_len, k_rows }
         };
         let Some(block) = c.k_block else {
             let pass = pass(e, (zero, k_end));
@@ -456,6 +504,9 @@ impl Tile<'_> {
     fn over_blocks(&self, e: &mut Emitter, pass: &Pass, body: &dyn Fn(&mut Emitter, &Val, &Val)) {
         let zero = e.w.index(0);
         e.for_loop((&pass.rows.0, &pass.rows.1), self.c.mr, &[], |e, m0, _| {
+            if self.c.pairs {
+                self.pack_row_block(e, pass, &m0);
+            }
             e.for_loop((&zero, &pass.panels), 1, &[], |e, p, _| {
                 body(e, &m0, &p);
                 vec![]

@@ -18,6 +18,10 @@ impl Tile<'_> {
     /// Multiplies the rows from `m0` on with panel `p`; results go to where sums are kept.
     pub fn multiply(&self, e: &mut Emitter, pass: &Pass, m0: &Val, p: &Val) {
         let c = self.c;
+        if c.pairs {
+            let (panel, sums) = (self.panel(e, pass, p), self.sums_at(e, pass, m0, p));
+            return self.call_pairs(e, pass, &panel, &sums);
+        }
         let one = e.w.index(1);
         let last = e.w.bin("arith.subi", &pass.rows.1, &one);
         // Rows beyond the last repeat it; they are computed and not stored.
@@ -53,18 +57,23 @@ impl Tile<'_> {
     /// Where a panel is: the memory, and the place of its values for the pass's first position on k.
     fn panel(&self, e: &mut Emitter, pass: &Pass, p: &Val) -> Panel {
         match self.c.source {
-            Source::Panels(load) => {
+            Source::Panels(load) if !self.c.pairs => {
                 let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
-                let n0 = self.column(e, pass, p);
-                e.enter(self.c.n[0], &n0);
-                Panel { memory: e.memref(*buffer).0.name, at: self.start_of_k(e, pass, load) }
+                Panel { memory: e.memref(*buffer).0.name, at: self.start_of_panel(e, pass, p, load) }
             }
             _ => {
-                let at = e.w.bin("arith.muli", p, &pass.k_len);
-                let nr = e.w.index(self.c.nr());
-                Panel { memory: self.packed.clone(), at: e.w.bin("arith.muli", &at, &nr) }
+                let at = e.w.bin("arith.muli", p, &pass.k_rows);
+                let elements = e.w.index(self.c.nr() / if self.c.pairs { 2 } else { 1 });
+                Panel { memory: self.panels.clone(), at: e.w.bin("arith.muli", &at, &elements) }
             }
         }
+    }
+
+    /// The place of a panel that is laid out ahead, for the pass's first position on k.
+    pub fn start_of_panel(&self, e: &mut Emitter, pass: &Pass, p: &Val, load: ExprId) -> Val {
+        let n0 = self.column(e, pass, p);
+        e.enter(self.c.n[0], &n0);
+        self.start_of_k(e, pass, load)
     }
 
     fn multiply_nested(
@@ -127,7 +136,10 @@ impl Tile<'_> {
             e.w.line(format_args!("{splat} = vector.broadcast {value} : {elem} to {vector}"));
             for (v, column) in columns.iter().enumerate() {
                 let acc = &accs[i * columns.len() + v];
-                next.push(e.multiply_add(&splat, column, acc, &vector, c.dtype));
+                next.push(match c.pairs {
+                    true => c.add_pairs(e, &splat, column, acc),
+                    false => e.multiply_add(&splat, column, acc, &vector, c.dtype),
+                });
             }
         }
         next

@@ -5,7 +5,7 @@ use super::{Pass, Tile, uncast};
 use crate::lower::access::{Stride, coefficient, depends, product, stride_of};
 use crate::lower::emitter::Emitter;
 use crate::lower::scalar::INDEX;
-use crate::lower::writer::{I1, Ty, Val, join};
+use crate::lower::writer::{I1, I16, Ty, Val, join};
 use indexmap::IndexSet;
 use tcc_ir::kernel::{AxisId, ExprId, Kernel, Scalar};
 
@@ -40,8 +40,15 @@ fn moving_loads(kernel: &Kernel, id: ExprId, axes: &[AxisId], found: &mut IndexS
 
 impl Source {
     /// Of the operand `columns`, in panels of `nr`.
-    pub fn of(kernel: &Kernel, columns: ExprId, n: &[AxisId], k: &[AxisId], nr: i64) -> Source {
-        if let Some(load) = blocked_load(kernel, columns, n, k, nr) {
+    pub fn of(
+        kernel: &Kernel,
+        columns: ExprId,
+        n: &[AxisId],
+        k: &[AxisId],
+        (nr, pairs): (i64, bool),
+    ) -> Source {
+        let operand = if pairs { uncast(kernel, columns) } else { columns };
+        if let Some(load) = blocked_load(kernel, operand, n, k, nr) {
             return Source::Panels(load);
         }
         let axes: Vec<AxisId> = n.iter().chain(k).copied().collect();
@@ -110,6 +117,9 @@ impl Tile<'_> {
     /// Packs all panels of a tile for the pass's positions on k.
     pub fn pack(&self, e: &mut Emitter, pass: &Pass) {
         match self.c.source {
+            Source::Panels(load) if self.c.pairs => {
+                return self.over_panels(e, pass, &|e, p| self.pair_panel(e, pass, p, load));
+            }
             Source::Panels(_) => {}
             Source::Rows => self.pack_rows(e, pass),
             Source::Strided => self.pack_strided(e, pass),
@@ -118,9 +128,12 @@ impl Tile<'_> {
             }),
             Source::Each => self.over_panels(e, pass, &|e, p| self.pack_each(e, pass, p)),
         }
+        if self.c.pairs {
+            self.pair_up(e, pass);
+        }
     }
 
-    fn over_panels(&self, e: &mut Emitter, pass: &Pass, body: &dyn Fn(&mut Emitter, &Val)) {
+    pub fn over_panels(&self, e: &mut Emitter, pass: &Pass, body: &dyn Fn(&mut Emitter, &Val)) {
         let zero = e.w.index(0);
         e.for_loop((&zero, &pass.panels), 1, &[], |e, p, _| {
             body(e, &p);
@@ -130,14 +143,16 @@ impl Tile<'_> {
 
     /// Where a panel's values for the pass's position number `k` begin.
     fn packed_at(&self, e: &mut Emitter, pass: &Pass, p: &Val, k: &Val) -> Val {
-        let panel = e.w.bin("arith.muli", p, &pass.k_len);
+        let panel = e.w.bin("arith.muli", p, &pass.k_rows);
         let row = e.w.bin("arith.addi", &panel, k);
         let nr = e.w.index(self.c.nr());
         e.w.bin("arith.muli", &row, &nr)
     }
 
     fn store_packed(&self, e: &mut Emitter, value: &Val, at: &Val) {
-        e.w.line(format_args!("memref.store {value}, {}[{at}] : memref<?x{}>", self.packed, self.c.elem()));
+        let elem = self.c.packed_elem();
+        let value = if self.c.pairs { e.w.convert("arith.trunci", value, I16) } else { value.clone() };
+        e.w.line(format_args!("memref.store {value}, {}[{at}] : memref<?x{elem}>", self.packed));
     }
 
     fn pack_rows(&self, e: &mut Emitter, pass: &Pass) {
@@ -254,7 +269,7 @@ impl Tile<'_> {
                         self.copy_vector(e, load, &at, row);
                     }
                     Places::Nowhere => {
-                        let (zero, vector) = (e.w.fresh(), c.vector());
+                        let (zero, vector) = (e.w.fresh(), c.packed_vector());
                         e.w.line(format_args!("{zero} = arith.constant dense<{}> : {vector}", c.zero()));
                         self.store_vector(e, &zero, row);
                     }
@@ -326,7 +341,7 @@ impl Tile<'_> {
     fn copies_vectors(&self, e: &Emitter, load: ExprId) -> bool {
         let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { return false };
         let dtype = e.kernel.buffer(*buffer).ty.dtype;
-        load == uncast(e.kernel, self.c.columns) && dtype == self.c.dtype
+        load == uncast(e.kernel, self.c.columns) && (self.c.pairs || dtype == self.c.dtype)
     }
 
     /// What the table says of the vector of columns that begins at `from`.
@@ -376,10 +391,13 @@ impl Tile<'_> {
 
     fn copy_vector(&self, e: &mut Emitter, load: ExprId, at: &Val, row: &Val) {
         let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
-        let (memory, ty, _) = e.memref(*buffer);
-        let name = memory.name;
-        let (value, vector) = (e.w.fresh(), self.c.vector());
-        e.w.line(format_args!("{value} = vector.load {name}[{at}] : memref<?x{ty}>, {vector}"));
+        let (memory, ty, dtype) = e.memref(*buffer);
+        let (name, lanes) = (memory.name, self.c.lanes);
+        let mut value = e.w.fresh();
+        e.w.line(format_args!("{value} = vector.load {name}[{at}] : memref<?x{ty}>, vector<{lanes}x{ty}>"));
+        if self.c.pairs {
+            value = self.widened(e, value, dtype, lanes);
+        }
         self.store_vector(e, &value, row);
     }
 
@@ -393,7 +411,7 @@ impl Tile<'_> {
     ) {
         let c = self.c;
         let Scalar::Load { buffer, .. } = e.kernel.expr(load) else { unreachable!("a load") };
-        let (memory, ty, _) = e.memref(*buffer);
+        let (memory, ty, dtype) = e.memref(*buffer);
         let elements: Vec<Val> = places
             .iter()
             .map(|place| {
@@ -401,8 +419,12 @@ impl Tile<'_> {
                 e.w.load(&memory, ty, &at)
             })
             .collect();
-        let (raw, zero, value, vector) = (e.w.fresh(), e.w.fresh(), e.w.fresh(), c.vector());
-        e.w.line(format_args!("{raw} = vector.from_elements {} : {vector}", join(&elements)));
+        let mut raw = e.w.fresh();
+        e.w.line(format_args!("{raw} = vector.from_elements {} : vector<{}x{ty}>", join(&elements), c.lanes));
+        if c.pairs {
+            raw = self.widened(e, raw, dtype, c.lanes);
+        }
+        let (zero, value, vector) = (e.w.fresh(), e.w.fresh(), c.packed_vector());
         e.w.line(format_args!("{zero} = arith.constant dense<{}> : {vector}", c.zero()));
         let truth = format!("vector<{}xi1>", c.lanes);
         e.w.line(format_args!("{value} = arith.select {mask}, {raw}, {zero} : {truth}, {vector}"));
@@ -410,7 +432,7 @@ impl Tile<'_> {
     }
 
     fn store_vector(&self, e: &mut Emitter, value: &str, row: &Val) {
-        let (vector, elem) = (self.c.vector(), self.c.elem());
+        let (vector, elem) = (self.c.packed_vector(), self.c.packed_elem());
         e.w.line(format_args!("vector.store {value}, {}[{row}] : memref<?x{elem}>, {vector}", self.packed));
     }
 

@@ -2,9 +2,10 @@
 
 use crate::lower::tests::agree;
 use crate::target::Target;
-use tcc_ir::kernel::{Kernel, interpret};
-use tcc_ir::ops::{Contract, Conv, ConvTranspose};
+use tcc_ir::kernel::{BufferKind, Kernel, interpret};
+use tcc_ir::ops::{Cast, Contract, Conv, ConvTranspose};
 use tcc_ir::{DType, Dim, EvalCx, Graph, Loc, Op, Symbol, Tensor, TensorType, Type};
+use tcc_passes::kernels::compose::{Bound, inline_producer};
 
 /// The kernel of one operator.
 fn kernel_of(op: impl Into<Op>, types: &[Type]) -> Kernel {
@@ -197,4 +198,107 @@ fn operands_laid_out_ahead_agree() {
     assert_eq!(check_prepacked(conv([1, 1], [1, 1], [0, 0], [0, 0], 1), &[&[2, 8, 7, 9], &[16, 8, 1, 1]]), 1);
     // The weights of groups depend on the group too.
     assert_eq!(check_prepacked(conv([1, 1], [1, 1], [1, 1], [1, 1], 4), &[&[1, 8, 6, 6], &[24, 2, 3, 3]]), 0);
+}
+
+/// The kernel of an operator on operands of 32 bits, which are widened from these types on the way.
+fn widening_kernel(op: impl Into<Op>, operands: &[(DType, &[usize]); 2]) -> Kernel {
+    let mut g = Graph::new("g");
+    let mut add = |i: usize| {
+        let (dtype, shape) = operands[i];
+        let x = g.add_input(format!("x{i}"), Type::tensor(dtype, shape.iter().copied()));
+        g.add1(Cast { to: DType::I32, saturate: true }, &[x], &Loc::default()).expect("widens")
+    };
+    let ins = [add(0), add(1)];
+    g.add(op, &ins, &Loc::default()).expect("types fit");
+    let bound = |id| {
+        let node = g.node(id);
+        let kernel = tcc_passes::kernels::describe(&g, node).expect("a kernel");
+        Bound { kernel, inputs: node.inputs.clone(), outputs: node.outputs.clone() }
+    };
+    let kernels: Vec<Bound<_>> = g.nodes().map(|(id, _)| bound(id)).collect();
+    let [x, y, product] = &kernels[..] else { unreachable!("three nodes") };
+    let both = inline_producer(product, x, ins[0]).and_then(|k| inline_producer(&k, y, ins[1]));
+    both.expect("casts go into products").kernel.canonical()
+}
+
+/// All numbers of a type, its ends among them.
+fn integers(dtype: DType, shape: &[usize], seed: usize) -> Tensor {
+    let n: usize = shape.iter().product();
+    let (lo, hi) = dtype.int_range().expect("integers");
+    let mixed = |i: usize| ((i + seed) as i128).wrapping_mul(0x9e37_79b9) >> 7;
+    let ints = (0..n).map(|i| match i % 11 {
+        0 => lo,
+        5 => hi,
+        _ => lo + mixed(i).rem_euclid(hi - lo + 1),
+    });
+    Tensor::from_ints(dtype, shape.to_vec(), ints)
+}
+
+/// Products of 16-bit pairs are what the kernel does, and laid out ahead too. Gives how many operands were laid out.
+fn check_narrow(op: impl Into<Op>, operands: &[(DType, &[usize]); 2]) -> usize {
+    let kernel = widening_kernel(op, operands);
+    let inputs = [0, 1].map(|i| integers(operands[i].0, operands[i].1, i));
+    let by_input: Vec<Tensor> = kernel
+        .buffers_of(BufferKind::Input)
+        .map(|(_, b)| inputs.iter().find(|t| t.dtype() == b.ty.dtype).expect("types differ").clone())
+        .collect();
+    agree(&kernel, &none, &by_input, 0.0);
+    let host = Target::host().expect("a known host");
+    let Some(packed) = super::prepack(&kernel, &host, &|_| true) else { return 0 };
+    let mut laid_out = by_input;
+    for (input, layout) in &packed.layouts {
+        laid_out[*input] = layout.apply(&laid_out[*input]);
+    }
+    agree(&packed.kernel, &none, &laid_out, 0.0);
+    packed.layouts.len()
+}
+
+#[test]
+fn products_of_narrow_integers_agree() {
+    use DType::{I8, I16, U8};
+    let sizes = [
+        ((4, 4, 8), (U8, I8)),
+        ((5, 7, 9), (I8, U8)),
+        ((13, 33, 47), (U8, I8)),
+        ((64, 5, 130), (I16, I8)),
+        ((7, 1025, 9), (U8, I16)),
+        ((12, 1500, 40), (U8, I8)),
+        ((3, 64, 16), (U8, I8)),
+    ];
+    for ((m, k, n), types) in sizes {
+        check_narrow(matmul(DType::I32), &[(types.0, &[m, k]), (types.1, &[k, n])]);
+    }
+    // Two products of the lowest number wrap when they are added.
+    let mut kernel = widening_kernel(matmul(DType::I32), &[(I16, &[6, 8]), (I8, &[8, 16])]);
+    let operands = kernel.buffers.iter_mut().filter(|b| b.kind == BufferKind::Input);
+    let lowest = operands.map(|b| {
+        b.ty.dtype = I16;
+        let shape = b.ty.static_shape().expect("a constant shape");
+        let n = shape.iter().product();
+        Tensor::from_ints(I16, shape, vec![i128::from(i16::MIN); n])
+    });
+    let lowest: Vec<Tensor> = lowest.collect();
+    agree(&kernel, &none, &lowest, 0.0);
+
+    let transposed = Contract { rhs: vec![1], ..matmul(DType::I32) };
+    assert_eq!(check_narrow(transposed, &[(U8, &[10, 33]), (I8, &[40, 33])]), 1);
+    let batched =
+        Contract { lhs_batch: vec![0], rhs_batch: vec![0], lhs: vec![2], rhs: vec![1], out: DType::I32 };
+    check_narrow(batched, &[(I16, &[3, 9, 21]), (U8, &[3, 21, 18])]);
+}
+
+#[test]
+fn convolutions_of_narrow_integers_agree() {
+    use DType::{I8, I16, U8};
+    let cases: [(Conv, &[usize], &[usize]); 6] = [
+        (conv([1, 1], [1, 1], [0, 0], [0, 0], 1), &[1, 8, 7, 9], &[16, 8, 1, 1]),
+        (conv([1, 1], [1, 1], [1, 1], [1, 1], 1), &[2, 3, 7, 9], &[10, 3, 3, 3]),
+        (conv([2, 2], [1, 1], [3, 3], [3, 3], 1), &[1, 3, 20, 21], &[8, 3, 7, 7]),
+        (conv([1, 1], [1, 1], [1, 1], [1, 1], 4), &[1, 8, 6, 6], &[24, 2, 3, 3]),
+        (conv([1, 1], [1, 1], [1, 1], [1, 1], 1), &[1, 130, 5, 6], &[13, 130, 3, 3]),
+        (conv([1, 2], [1, 1], [1, 1], [1, 1], 6), &[2, 6, 9, 70], &[6, 1, 3, 3]),
+    ];
+    for (i, (op, x, w)) in cases.into_iter().enumerate() {
+        check_narrow(op, &[(if i % 2 == 0 { U8 } else { I16 }, x), (I8, w)]);
+    }
 }
