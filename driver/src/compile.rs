@@ -117,6 +117,7 @@ fn machine(target: &Target) -> tcc_passes::Machine {
         cores: known.cores,
         vector_bytes: known.vector_bits / 8,
         flops_per_cycle: known.flops_per_cycle,
+        pairs_per_cycle: known.pairs_per_cycle,
         caches: [known.l1, known.l2, known.l3],
         bandwidth: known.bandwidth,
         // What a thread of any device has for itself.

@@ -18,6 +18,15 @@ pub const PASS: Pass = Pass {
     run,
 };
 
+/// Where no rule looks for integers of few bits any more.
+pub const WIDEN: Pass = Pass {
+    name: "fold-widened",
+    summary: "The same, with integers of 8 bits widened too, of which `fold` makes no larger constants.",
+    required: false,
+    regions: Regions::InnerFirst,
+    run: widen,
+};
+
 /// What folding may cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FoldLimits {
@@ -27,13 +36,21 @@ pub struct FoldLimits {
     pub passes: u64,
     /// Results up to this size are always worth keeping.
     pub small_bytes: u64,
+    /// The same for integers of 8 bits that are widened.
+    pub widened_bytes: u64,
     /// Larger ones only when they take the place of operands at least as large, and up to this.
     pub large_bytes: u64,
 }
 
 impl Default for FoldLimits {
     fn default() -> Self {
-        FoldLimits { steps: 1 << 26, passes: 8, small_bytes: 1 << 16, large_bytes: 1 << 28 }
+        FoldLimits {
+            steps: 1 << 26,
+            passes: 8,
+            small_bytes: 1 << 16,
+            widened_bytes: 1 << 16,
+            large_bytes: 1 << 28,
+        }
     }
 }
 
@@ -41,8 +58,18 @@ impl Default for FoldLimits {
 pub(crate) const FREE_BYTES: u64 = 1 << 10;
 
 fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
+    fold_within(
+        graph,
+        FoldLimits { widened_bytes: FREE_BYTES.min(cx.options.fold.small_bytes), ..cx.options.fold },
+    )
+}
+
+fn widen(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
+    fold_within(graph, cx.options.fold)
+}
+
+fn fold_within(graph: &mut Graph, mut limits: FoldLimits) -> Result<Changed, Diagnostic> {
     // Mostly all goes well; if not, step by step.
-    let mut limits = cx.options.fold;
     limits.steps = limits.steps.max(limits.passes.saturating_mul(n_constants(graph)));
     let at_once = attempt(graph, |graph| fold_all(graph, limits, &mut |graph, edit| Some(edit(graph))));
     let changed = at_once.unwrap_or_else(|| fold_all(graph, limits, &mut |graph, edit| attempt(graph, edit)));
@@ -147,6 +174,10 @@ impl Fold {
         if is_free(&node.op) {
             return made <= FREE_BYTES;
         }
+        let types = |ids: &[ValueId]| ids.iter().map(|v| graph.ty(*v).clone()).collect::<Vec<_>>();
+        if widens(&node.op, &types(&node.inputs), &types(&node.outputs)) {
+            return made <= self.limits.widened_bytes;
+        }
         // Operands that nothing else uses go when the result comes.
         let only_here = |v: &&ValueId| self.uses[v.0 as usize] == 1;
         let freed: u64 =
@@ -158,6 +189,16 @@ impl Fold {
 /// Operators whose results kernels make up as they go instead of loading them.
 pub(crate) fn is_free(op: &Op) -> bool {
     matches!(op.name(), "broadcast" | "iota")
+}
+
+/// Whether an operator widens integers of 8 bits, as they are in the weights of quantized models: rules make products of
+/// integers of those. What runs along one axis are zero points.
+pub(crate) fn widens<'t>(op: &Op, ins: impl IntoIterator<Item = &'t Type>, outs: &[Type]) -> bool {
+    let narrow = ins.into_iter().next().and_then(Type::as_tensor).is_some_and(|t| {
+        matches!(t.dtype, DType::I8 | DType::U8) && t.shape.iter().filter(|d| !d.is_const(1)).count() > 1
+    });
+    let wide = || outs.first().and_then(Type::as_tensor).is_some_and(|t| t.dtype.size() > 1);
+    matches!(op, Op::Cast(_)) && narrow && wide()
 }
 
 /// The node's only output as a constant or `sizes`, when all its elements are known.

@@ -38,7 +38,7 @@ pub fn default_pipeline() -> Pipeline {
         )
         // Operators are rewritten and fused as costs say; what that leaves to constants is folded; every operator
         // with a loop nest is a kernel.
-        .phase(Phase::Fused, &[egraph::PASS, fold::PASS, dce::PASS, kernels::PASS])
+        .phase(Phase::Fused, &[egraph::PASS, fold::WIDEN, dce::PASS, kernels::PASS])
 }
 
 /// A state of the graph with rules of its own.

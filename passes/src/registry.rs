@@ -17,6 +17,7 @@ pub const ALL: &[Pass] = &[
     dce::PASS,
     specialise_regions::PASS,
     egraph::PASS,
+    fold::WIDEN,
     kernels::PASS,
 ];
 

@@ -1,7 +1,7 @@
 //! What is known of a class: the types of its results, and its value when that is a constant.
 
 use super::language::{Head, Id, Term};
-use crate::fold::{FREE_BYTES, FoldLimits, is_free};
+use crate::fold::{FREE_BYTES, FoldLimits, is_free, widens};
 use egg::DidMerge;
 use tcc_ir::ops::Constant;
 use tcc_ir::tensor::n_elements;
@@ -71,7 +71,8 @@ fn folds(egraph: &EGraph, op: &Op, term: &Term) -> bool {
     if matches!(op, Op::KernelOp(_)) || !term.operands.iter().all(|id| egraph[*id].data.fixed) {
         return false;
     }
-    if is_free(op) {
+    let ins = term.operands.iter().flat_map(|id| &egraph[*id].data.outs);
+    if is_free(op) || widens(op, ins, term.head().outs()) {
         return made <= FREE_BYTES;
     }
     let read = term.operands.iter().map(|id| total(&egraph[*id].data.outs)).sum::<Option<u64>>();

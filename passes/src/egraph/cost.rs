@@ -7,7 +7,7 @@
 //! evaluation of an expression, so work done twice is paid twice.
 
 use super::machine::Machine;
-use super::products::{Block, contracted};
+use super::products::{self, Block, contracted};
 use tcc_ir::kernel::{AxisId, BufferId, BufferKind, ExprId, Kernel, Scalar, Stage};
 use tcc_ir::ops::{BinaryKind, UnaryKind};
 use tcc_ir::{DType, Dim};
@@ -163,7 +163,9 @@ impl Estimate<'_> {
         per_acc = (per_acc.0 + n_accs, per_acc.1 + n_accs / self.lanes(4));
         // The schedule of matrix products reads packed operands, at the peak of the machine.
         if self.is_blocked_product(stage) {
-            per_acc = (2.0, 2.0 / f64::from(self.machine.flops_per_cycle.max(1)));
+            let pairs = products::is_of_pairs(self.kernel, stage);
+            let rate = if pairs { self.machine.pairs_per_cycle } else { self.machine.flops_per_cycle };
+            per_acc = (2.0, 2.0 / f64::from(rate.max(1)));
         }
         (per_acc, per_store)
     }

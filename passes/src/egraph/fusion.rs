@@ -24,7 +24,7 @@ use std::rc::Rc;
 use tcc_ir::graph::Check;
 use tcc_ir::kernel::{BufferKind, Kernel, Scalar};
 use tcc_ir::ops::KernelOp;
-use tcc_ir::{Dim, Op};
+use tcc_ir::{DType, Dim, Op};
 
 /// Expressions beyond which a kernel takes in no more: compile time grows faster than memory traffic shrinks.
 pub const MAX_EXPRS: usize = 400;
@@ -342,7 +342,7 @@ pub fn union(a: &[Check], b: &[Check]) -> Vec<Check> {
 }
 
 /// Operands of matrix products and convolutions are packed or streamed by the schedule: only movements of elements
-/// may go into them, and only such that read each element about once.
+/// may go into them, and only such that read each element about once; and integers of few bits are widened on the way.
 fn may_inline(consumer: &Bound<Id>, maker: &Bound<Id>, value: Id) -> bool {
     let kernel = &consumer.kernel;
     let at = consumer.inputs.iter().position(|v| *v == value);
@@ -361,11 +361,14 @@ fn may_inline(consumer: &Bound<Id>, maker: &Bound<Id>, value: Id) -> bool {
 
 fn moves_only(kernel: &Kernel) -> bool {
     let store = &kernel.stages[0].stores[0];
-    let Scalar::Load { buffer, guard: None, .. } = kernel.expr(store.value) else { return false };
+    let value = kernel.expr(store.value);
+    let moved = if let Scalar::Cast(DType::I32, narrow) = value { kernel.expr(*narrow) } else { value };
+    let Scalar::Load { buffer, guard: None, .. } = moved else { return false };
     let plain = kernel
         .exprs
         .iter()
         .all(|e| !matches!(e, Scalar::Unary(..) | Scalar::Select(..) | Scalar::Check { .. }));
     let (from, to) = (&kernel.buffer(*buffer).ty, &kernel.buffer(store.buffer).ty);
-    plain && cost::size(&from.n_elements()) >= cost::size(&to.n_elements())
+    let widened = from.dtype == to.dtype || products::is_narrow(from.dtype);
+    plain && widened && cost::size(&from.n_elements()) >= cost::size(&to.n_elements())
 }

@@ -11,6 +11,8 @@ pub struct Machine {
     pub hertz: f64,
     /// f32 operations a core does a cycle at best, a fused multiply-add counted as two.
     pub flops_per_cycle: u32,
+    /// Operations in sums of products of 8- and 16-bit integers, counted alike.
+    pub pairs_per_cycle: u32,
     /// Bytes of the caches, nearest first; the last one is shared by all cores.
     pub caches: [u64; 3],
     /// Bytes that a core reads a cycle from each cache.
@@ -37,11 +39,12 @@ type Set = fn(&mut Machine, f64);
 struct Field(usize);
 
 /// The numbers that can be assumed. Casts saturate.
-const FIELDS: [(&str, Set); 9] = [
+const FIELDS: [(&str, Set); 10] = [
     ("cores", |m, v| m.cores = v as u32),
     ("vector-bytes", |m, v| m.vector_bytes = v as u32),
     ("hertz", |m, v| m.hertz = v),
     ("flops-per-cycle", |m, v| m.flops_per_cycle = v as u32),
+    ("pairs-per-cycle", |m, v| m.pairs_per_cycle = v as u32),
     ("l1", |m, v| m.caches[0] = v as u64),
     ("l2", |m, v| m.caches[1] = v as u64),
     ("l3", |m, v| m.caches[2] = v as u64),
@@ -86,6 +89,7 @@ impl Default for Machine {
             vector_bytes: 32,
             hertz: 3e9,
             flops_per_cycle: 32,
+            pairs_per_cycle: 64,
             caches: [32 << 10, 512 << 10, 16 << 20],
             cache_bytes_per_cycle: [32.0, 16.0, 8.0],
             bandwidth: 40e9,

@@ -2,6 +2,7 @@
 
 use super::cost::{Axes, axes_of, bit, loads, points, size};
 use super::machine::Machine;
+use tcc_ir::DType;
 use tcc_ir::kernel::{AxisId, BufferKind, ExprId, Kernel, Places, Scalar, Stage};
 use tcc_ir::ops::BinaryKind;
 
@@ -23,6 +24,21 @@ pub fn contracted(kernel: &Kernel, stage: &Stage) -> Option<(ExprId, ExprId)> {
     let parallel = kernel.outer.iter().chain(&stage.axes).fold(0, |set, a| set | bit(*a));
     let varies = |e: ExprId| axes[e.0 as usize] & parallel;
     products.into_iter().find(|(x, y)| varies(*x) != varies(*y))
+}
+
+/// Whether products of elements of this type are summed in pairs of 16-bit integers.
+pub fn is_narrow(dtype: DType) -> bool {
+    matches!(dtype, DType::I8 | DType::U8 | DType::I16)
+}
+
+/// Whether a stage sums products of integers of few bits in 32 bits: two of them with one multiplication of vectors,
+/// where the machine has it.
+pub fn is_of_pairs(kernel: &Kernel, stage: &Stage) -> bool {
+    let narrow = |e: ExprId| {
+        let Scalar::Cast(DType::I32, inner) = kernel.expr(e) else { return false };
+        matches!(kernel.expr(*inner), Scalar::Load { buffer, .. } if is_narrow(kernel.buffer(*buffer).ty.dtype))
+    };
+    stage.accs.len() == 1 && contracted(kernel, stage).is_some_and(|(x, y)| narrow(x) && narrow(y))
 }
 
 /// Whether a stage is a matrix product or convolution.

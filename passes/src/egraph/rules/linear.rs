@@ -35,7 +35,7 @@ fn scaled(view: View, op: &Op, ins: &[Id]) -> Option<(Id, Id)> {
 
 /// `factor`, which is broadcast to a shape of rank `rank`, as a factor of something of rank `own` whose axis `to(i)`
 /// is the result's axis `i`. None when it varies along another one.
-fn along(
+pub(super) fn along(
     factor: &TensorType,
     rank: usize,
     own: usize,

@@ -9,6 +9,7 @@
 mod algebra;
 mod linear;
 mod movement;
+mod quantized;
 mod range;
 
 use super::analysis::{EGraph, View};
@@ -49,7 +50,7 @@ pub struct Rule {
 }
 
 /// Every rule, by theme.
-pub const RULES: &[&[Rule]] = &[algebra::RULES, movement::RULES, linear::RULES];
+pub const RULES: &[&[Rule]] = &[algebra::RULES, movement::RULES, linear::RULES, quantized::RULES];
 
 /// What a rule makes: operators over classes that are there.
 #[derive(Clone, Debug)]

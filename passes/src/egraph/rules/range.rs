@@ -111,6 +111,11 @@ fn sizes(view: View, id: Id, depth: usize) -> Option<Sizes> {
     })
 }
 
+/// Whether the elements of a fixed operand are known and lie within the room of their type.
+pub(super) fn has_room(view: View, a: Id) -> bool {
+    fits(view, a, a, |format, a, _| format.has_room_for(a))
+}
+
 /// Whether `(x * a) * b` may become `x * (a * b)`.
 pub(super) fn product_fits(view: View, a: Id, b: Id) -> bool {
     fits(view, a, b, |format, a, b| {

@@ -6,6 +6,7 @@
 mod algebra;
 mod linear;
 mod movement;
+mod quantized;
 mod range;
 
 use crate::egraph::analysis::View;
@@ -37,7 +38,7 @@ const fn sample(rule: &'static str, dtypes: &'static [DType], text: &'static str
 }
 
 /// By theme.
-const SAMPLES: [&[Sample]; 3] = [algebra::SAMPLES, movement::SAMPLES, linear::SAMPLES];
+const SAMPLES: [&[Sample]; 4] = [algebra::SAMPLES, movement::SAMPLES, linear::SAMPLES, quantized::SAMPLES];
 
 /// A graph made from a sample; None when the sizes don't go together.
 fn instantiate(

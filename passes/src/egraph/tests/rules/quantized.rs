@@ -1,0 +1,77 @@
+//! Products of dequantized operands.
+
+use super::{F, I8, Sample, U8, sample};
+
+/// Types of quantized elements.
+const QUANTIZED: &[tcc_ir::DType] = &[I8, U8];
+
+pub(super) const SAMPLES: &[Sample] = &[
+    sample(
+        "integer-contract",
+        F,
+        "graph @f(%x: $T[2, $N, $K], %c: $T[2, $M, $K], %ca: $T[2, $N, 1], %cb: $T[]) {
+        %xq = cast %x {to = u8, saturate = true}
+        %xi = cast %xq {to = i32, saturate = true}
+        %z = constant {value = i32[] [114]}
+        %xz = sub %xi, %z
+        %xf = cast %xz {to = $T, saturate = true}
+        %xs = mul %xf, %ca
+        %cq = cast %c {to = i8, saturate = true}
+        %cf = cast %cq {to = $T, saturate = true}
+        %cs = mul %cb, %cf
+        %0 = contract %xs, %cs {lhs_batch = [0], rhs_batch = [0], lhs = [2], rhs = [2], out = $T}
+        return %0 }",
+    ),
+    sample(
+        "integer-contract",
+        F,
+        "graph @f(%x: $T[$K, $N], %c: $T[$M, 2, $K], %ca: $T[], %cb: $T[$M, 1, 1]) {
+        %xq = cast %x {to = i8, saturate = true}
+        %xf = cast %xq {to = $T, saturate = true}
+        %xs = mul %xf, %ca
+        %xt = transpose %xs {perm = [1, 0]}
+        %cq = cast %c {to = i8, saturate = true}
+        %cf = cast %cq {to = $T, saturate = true}
+        %cs = mul %cf, %cb
+        %0 = contract %xt, %cs {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [2], out = $T}
+        return %0 }",
+    ),
+    sample(
+        "integer-conv",
+        F,
+        "graph @f(%x: $T[$N, 4, 5], %c: $T[6, 2, 3], %ca: $T[1], %cb: $T[6, 1, 1]) {
+        %xq = cast %x {to = u8, saturate = true}
+        %xi = cast %xq {to = i32, saturate = true}
+        %z = constant {value = i32[] [3]}
+        %xz = sub %xi, %z
+        %xf = cast %xz {to = $T, saturate = true}
+        %xs = mul %xf, %ca
+        %cq = cast %c {to = i8, saturate = true}
+        %cf = cast %cq {to = $T, saturate = true}
+        %cs = mul %cf, %cb
+        %0 = conv %xs, %cs {strides = [1], dilations = [1], pads_before = [1], pads_after = [2], groups = 2}
+        return %0 }",
+    ),
+    sample(
+        "narrow-integers",
+        QUANTIZED,
+        "graph @f(%x: $T[$N, $K], %w: $T[$K, $M]) {
+        %xi = cast %x {to = i32, saturate = true}
+        %z = constant {value = i32[] [-77]}
+        %xz = sub %xi, %z
+        %wi = cast %w {to = i32, saturate = true}
+        %0 = contract %xz, %wi {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = i32}
+        return %0 }",
+    ),
+    sample(
+        "narrow-integers",
+        QUANTIZED,
+        "graph @f(%x: $T[$N, 2, 5], %w: $T[3, 2, 3]) {
+        %xi = cast %x {to = i32, saturate = true}
+        %z = constant {value = i32[] [128]}
+        %xz = sub %xi, %z
+        %wi = cast %w {to = i32, saturate = true}
+        %0 = conv %xz, %wi {strides = [2], dilations = [1], pads_before = [1], pads_after = [0], groups = 1}
+        return %0 }",
+    ),
+];
