@@ -126,6 +126,11 @@ impl DType {
         }
     }
 
+    /// Whether it is an integer type all of whose values are values of i16.
+    pub fn fits_i16(self) -> bool {
+        self.is_int() && (self.bits() <= 8 || self == I16)
+    }
+
     /// `v` reduced modulo 2^bits into the type's range (two's complement wrap). Bool: `v != 0`.
     pub fn wrap_int(self, v: i128) -> i128 {
         if self == Bool {

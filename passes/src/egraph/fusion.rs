@@ -369,6 +369,6 @@ fn moves_only(kernel: &Kernel) -> bool {
         .iter()
         .all(|e| !matches!(e, Scalar::Unary(..) | Scalar::Select(..) | Scalar::Check { .. }));
     let (from, to) = (&kernel.buffer(*buffer).ty, &kernel.buffer(store.buffer).ty);
-    let widened = from.dtype == to.dtype || products::is_narrow(from.dtype);
+    let widened = from.dtype == to.dtype || from.dtype.fits_i16();
     plain && widened && cost::size(&from.n_elements()) >= cost::size(&to.n_elements())
 }

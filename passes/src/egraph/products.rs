@@ -26,17 +26,12 @@ pub fn contracted(kernel: &Kernel, stage: &Stage) -> Option<(ExprId, ExprId)> {
     products.into_iter().find(|(x, y)| varies(*x) != varies(*y))
 }
 
-/// Whether products of elements of this type are summed in pairs of 16-bit integers.
-pub fn is_narrow(dtype: DType) -> bool {
-    matches!(dtype, DType::I8 | DType::U8 | DType::I16)
-}
-
 /// Whether a stage sums products of integers of few bits in 32 bits: two of them with one multiplication of vectors,
 /// where the machine has it.
 pub fn is_of_pairs(kernel: &Kernel, stage: &Stage) -> bool {
     let narrow = |e: ExprId| {
         let Scalar::Cast(DType::I32, inner) = kernel.expr(e) else { return false };
-        matches!(kernel.expr(*inner), Scalar::Load { buffer, .. } if is_narrow(kernel.buffer(*buffer).ty.dtype))
+        matches!(kernel.expr(*inner), Scalar::Load { buffer, .. } if kernel.buffer(*buffer).ty.dtype.fits_i16())
     };
     stage.accs.len() == 1 && contracted(kernel, stage).is_some_and(|(x, y)| narrow(x) && narrow(y))
 }

@@ -20,8 +20,7 @@ const LINE: i64 = 64;
 pub fn fits(kernel: &Kernel, operand: ExprId, target: &Target) -> bool {
     let Scalar::Cast(DType::I32, inner) = kernel.expr(operand) else { return false };
     let Scalar::Load { buffer, .. } = kernel.expr(*inner) else { return false };
-    let narrow = matches!(kernel.buffer(*buffer).ty.dtype, DType::I8 | DType::U8 | DType::I16);
-    narrow && target.arch == Arch::X86_64
+    kernel.buffer(*buffer).ty.dtype.fits_i16() && target.arch == Arch::X86_64
 }
 
 impl Contract {
@@ -220,7 +219,7 @@ impl Tile<'_> {
         if dtype == DType::I16 {
             return value;
         }
-        let extend = if dtype == DType::U8 { "arith.extui" } else { "arith.extsi" };
+        let extend = if dtype.is_signed_int() { "arith.extsi" } else { "arith.extui" };
         let name = e.w.fresh();
         e.w.line(format_args!("{name} = {extend} {value} : vector<{lanes}xi8> to vector<{lanes}xi16>"));
         name

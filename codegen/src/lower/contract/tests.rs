@@ -264,6 +264,7 @@ fn products_of_narrow_integers_agree() {
         ((7, 1025, 9), (U8, I16)),
         ((12, 1500, 40), (U8, I8)),
         ((3, 64, 16), (U8, I8)),
+        ((7, 9, 24), (DType::U4, DType::I4)),
     ];
     for ((m, k, n), types) in sizes {
         check_narrow(matmul(DType::I32), &[(types.0, &[m, k]), (types.1, &[k, n])]);

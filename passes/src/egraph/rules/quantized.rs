@@ -27,7 +27,7 @@ const DEPTH: usize = 4;
 
 /// An operand `f32(ints) * factor`, whose integers fit into 16 bits.
 struct Quantized {
-    /// Of 8 or 16 bits.
+    /// Of a type that fits into i16.
     ints: New,
     /// The largest magnitude.
     most: i128,
@@ -64,7 +64,7 @@ impl Quantized {
         let (lo, hi) = bounds(view, source, DEPTH)?;
         // Padding adds a 0.
         let most = lo.abs().max(hi.abs());
-        let small = |id: Id| is_small(view.tensor(id)?.dtype).then(|| New::from(id));
+        let small = |id: Id| view.tensor(id)?.dtype.fits_i16().then(|| New::from(id));
         let ints = small(source)
             .or_else(|| casts(view, source).find_map(small))
             .or_else(|| (most <= i128::from(i16::MAX)).then(|| to(DType::I16, source)))?;
@@ -88,10 +88,6 @@ impl Quantized {
     }
 }
 
-fn is_small(dtype: DType) -> bool {
-    matches!(dtype, DType::I8 | DType::U8 | DType::I16)
-}
-
 fn to(to: DType, x: impl Into<New>) -> New {
     New::op(Cast { to, saturate: true }, [x.into()])
 }
@@ -108,7 +104,7 @@ fn is_scalar(view: View, id: Id) -> bool {
 /// Bounds of the elements of a class of integers.
 fn bounds(view: View, id: Id, depth: usize) -> Option<(i128, i128)> {
     let dtype = view.tensor(id)?.dtype;
-    if is_small(dtype) {
+    if dtype.fits_i16() {
         return dtype.int_range();
     }
     if let Some(t) = view.uniform(id) {
