@@ -1,4 +1,6 @@
-//! Choosing one way for each class that is needed. Shared values are paid once.
+//! Choosing one way for each class that is needed. Shared values are paid once, which makes the cheapest choice hard to
+//! find (Stepp, "Equality Saturation: Engineering Challenges and Applications", 2011, section 5.6): a greedy choice is
+//! improved step by step, then part by part by branch and bound.
 
 use super::analysis::EGraph;
 use super::bits::Bits;
@@ -12,6 +14,10 @@ use indexmap::{IndexMap, IndexSet};
 /// Rounds over all classes in which single choices are improved.
 const ROUNDS: usize = 4;
 
+/// Classes with a choice that are solved exactly at once, and steps that this may take.
+const PART: usize = 16;
+const STEPS: usize = 4096;
+
 /// A choice of a way for each class, by place in the order.
 #[derive(Clone)]
 pub struct Solution {
@@ -21,7 +27,7 @@ pub struct Solution {
 }
 
 /// The cheapest solution that is found: the best ways by estimate, then single choices are changed as long as that
-/// makes the whole cheaper.
+/// makes the whole cheaper; last, classes that stand together change together, in all ways that could be cheaper.
 ///
 /// Parts of one whole change together: all of a family read their wholes, or none does.
 pub fn solve(ways: &Ways, roots: &[usize], splits: &[Split]) -> Option<Solution> {
@@ -43,7 +49,120 @@ pub fn solve(ways: &Ways, roots: &[usize], splits: &[Split]) -> Option<Solution>
             break;
         }
     }
-    Some(best)
+    Some(exact_by_parts(ways, roots, best))
+}
+
+/// The solution with the best choices for each few classes that stand together, all others as they are.
+fn exact_by_parts(ways: &Ways, roots: &[usize], mut best: Solution) -> Solution {
+    let open: Vec<usize> = (0..ways.of.len()).rev().filter(|class| ways.of[*class].len() > 1).collect();
+    let mut first = 0;
+    while first < open.len() {
+        let part = &open[first..open.len().min(first + PART)];
+        let search = Search::new(ways, &best, part);
+        best = best.or_cheaper(search.run(roots).and_then(|chosen| total(ways, chosen, roots)));
+        // Each class is in a part with those on either side.
+        first += PART / 2;
+    }
+    best
+}
+
+/// Branch and bound over the classes from the last one on: when a class is reached, all that read it are decided.
+struct Search<'w> {
+    ways: &'w Ways,
+    /// Whether a class may change.
+    open: Vec<bool>,
+    chosen: Vec<usize>,
+    needed: Vec<bool>,
+    /// The cheapest way of each class that it may have.
+    least: Vec<f64>,
+    steps: usize,
+    /// Seconds of the best choice, and that choice if it was found here.
+    bound: f64,
+    found: Option<Vec<usize>>,
+}
+
+impl<'w> Search<'w> {
+    fn new(ways: &'w Ways, best: &Solution, part: &[usize]) -> Self {
+        let mut open = vec![false; ways.of.len()];
+        part.iter().for_each(|class| open[*class] = true);
+        let least = |(class, found): (usize, &Vec<Way>)| {
+            let all = found.iter().enumerate().filter(|(i, _)| open[class] || *i == best.chosen[class]);
+            all.map(|(_, way)| way.cost.seconds).fold(f64::INFINITY, f64::min)
+        };
+        let least = ways.of.iter().enumerate().map(least).collect();
+        let needed = vec![false; ways.of.len()];
+        let (chosen, bound) = (best.chosen.clone(), best.seconds * (1.0 - 1e-9));
+        Search { ways, open, chosen, needed, least, steps: STEPS, bound, found: None }
+    }
+
+    /// A cheaper choice, if there is one that is found in time.
+    fn run(mut self, roots: &[usize]) -> Option<Vec<usize>> {
+        let mut rest = 0.0;
+        for root in roots {
+            if !std::mem::replace(&mut self.needed[*root], true) {
+                rest += self.least[*root];
+            }
+        }
+        self.descend(self.ways.of.len(), 0.0, rest);
+        self.found
+    }
+
+    /// Decides the classes before `end`. `seconds` is what is decided, `rest` what the needed ones among these take at least.
+    fn descend(&mut self, end: usize, mut seconds: f64, mut rest: f64) {
+        let mut marked: Vec<usize> = Vec::new();
+        let mut class = end;
+        loop {
+            let Some(next) = (0..class).rev().find(|c| self.needed[*c]) else {
+                if seconds < self.bound {
+                    self.bound = seconds;
+                    self.found = Some(self.chosen.clone());
+                }
+                break;
+            };
+            class = next;
+            rest -= self.least[class];
+            if self.open[class] {
+                self.branch(class, seconds, rest);
+                break;
+            }
+            let Some(way) = self.ways.of[class].get(self.chosen[class]) else { break };
+            seconds += way.cost.seconds;
+            rest += self.mark(way, &mut marked);
+            if seconds + rest >= self.bound {
+                break;
+            }
+        }
+        marked.into_iter().for_each(|class| self.needed[class] = false);
+    }
+
+    /// Tries every way of an open class.
+    fn branch(&mut self, class: usize, seconds: f64, rest: f64) {
+        let before = self.chosen[class];
+        for (i, way) in self.ways.of[class].iter().enumerate() {
+            let Some(left) = self.steps.checked_sub(1) else { break };
+            self.steps = left;
+            let mut marked = Vec::new();
+            let (seconds, rest) = (seconds + way.cost.seconds, rest + self.mark(way, &mut marked));
+            if seconds + rest < self.bound {
+                self.chosen[class] = i;
+                self.descend(class, seconds, rest);
+            }
+            marked.into_iter().for_each(|class| self.needed[class] = false);
+        }
+        self.chosen[class] = before;
+    }
+
+    /// Marks what a way reads; gives what the newly marked classes take at least.
+    fn mark(&mut self, way: &Way, marked: &mut Vec<usize>) -> f64 {
+        let mut more = 0.0;
+        for read in &way.reads {
+            if !std::mem::replace(&mut self.needed[*read], true) {
+                marked.push(*read);
+                more += self.least[*read];
+            }
+        }
+        more
+    }
 }
 
 /// The solution with single choices changed as long as that makes it cheaper.

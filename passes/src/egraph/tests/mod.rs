@@ -1,5 +1,6 @@
 //! Tests of equality saturation.
 
+mod extract;
 mod fusion;
 mod results;
 mod rules;
