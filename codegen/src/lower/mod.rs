@@ -19,6 +19,7 @@ pub(crate) mod space;
 mod span;
 #[cfg(test)]
 pub(crate) mod tests;
+mod window;
 pub(crate) mod writer;
 
 pub use blocks::row_block;

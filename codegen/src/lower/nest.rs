@@ -114,7 +114,10 @@ impl Emitter<'_> {
             let (last, outer) = free.split_last().expect("has a last axis");
             let beyond = [&[*last], &stage.reduce[..]].concat();
             self.over_stage_axes(stage, (outer, &beyond), &[], &mut |e, _| {
-                e.blocked(stage, *last);
+                if !e.windowed(stage, *last) {
+                    let (lo, hi) = e.range(*last);
+                    e.blocked(stage, *last, (&lo, &hi));
+                }
                 vec![]
             });
             return;
@@ -147,8 +150,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// A reduction with the block of the axis `last` innermost.
-    fn blocked(&mut self, stage: &Stage, last: AxisId) {
+    /// A reduction with the block of the axis `last` innermost, for these positions on it.
+    pub fn blocked(&mut self, stage: &Stage, last: AxisId, (first, n): (&Val, &Val)) {
         let arrays: Vec<(String, Ty)> = stage
             .accs
             .iter()
@@ -157,12 +160,11 @@ impl Emitter<'_> {
                 (self.array(ty, BLOCK), ty)
             })
             .collect();
-        let (first, n) = self.range(last);
         let bounds = Bounds::of(self.kernel, stage, last);
-        self.for_loop((&first, &n), BLOCK, &[], |e, start, _| {
+        self.for_loop((first, n), BLOCK, &[], |e, start, _| {
             let block = e.w.index(BLOCK);
             let end = e.w.bin("arith.addi", &start, &block);
-            let end = e.w.bin("arith.minsi", &end, &n);
+            let end = e.w.bin("arith.minsi", &end, n);
             let each = |e: &mut Self, (lo, hi): (&Val, &Val), body: &mut dyn FnMut(&mut Self, &Val)| {
                 e.for_loop((lo, hi), 1, &[], |e, at, _| {
                     let j = e.w.bin("arith.subi", &at, &start);

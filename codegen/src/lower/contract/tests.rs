@@ -143,6 +143,18 @@ fn convolutions_of_a_symbolic_batch_agree() {
 }
 
 #[test]
+fn depthwise_convolutions_of_a_symbolic_width_agree() {
+    let width = Dim::from(Symbol::new("w"));
+    let x = Type::tensor(DType::F32, [1.into(), 3.into(), 5.into(), width]);
+    let w = Type::tensor(DType::F32, [6i64, 1, 3, 3]);
+    let k = kernel_of(conv([1, 1], [1, 1], [1, 2], [1, 0], 3), &[x, w]);
+    for n in [1usize, 2, 8, 21, 40] {
+        let inputs = [values(DType::F32, &[1, 3, 5, n], 0), values(DType::F32, &[6, 1, 3, 3], 1)];
+        agree(&k, &move |_| Some(n as i64), &inputs, 1e-5);
+    }
+}
+
+#[test]
 fn transposed_convolutions_agree() {
     for (stride, groups, padding) in [(1, 1, 0), (2, 1, 1), (3, 2, 0)] {
         let op = ConvTranspose {

@@ -196,9 +196,16 @@ fn contractions_of_odd_sizes_agree() {
 /// Pooling with padding as guarded loads: windows of every step, over widths around a block's.
 #[test]
 fn padded_windows_agree() {
-    for (width, step, reach) in
-        [(7usize, 1i64, 1i64), (64, 1, 1), (65, 2, 1), (130, 3, 2), (131, 5, 1), (1, 2, 1)]
-    {
+    for (width, step, reach) in [
+        (7usize, 1i64, 1i64),
+        (64, 1, 1),
+        (65, 2, 1),
+        (130, 3, 2),
+        (131, 5, 1),
+        (1, 2, 1),
+        (38, 1, 9),
+        (44, 1, 18),
+    ] {
         for op in [AccOp::Sum, AccOp::Max] {
             let (height, k) = (5usize, 3i64);
             let out = (width as i64 + 2 - reach * (k - 1) - 1).div_euclid(step) + 1;
