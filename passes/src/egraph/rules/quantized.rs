@@ -11,7 +11,7 @@ use super::{New, Numerics, Rule};
 use crate::egraph::analysis::View;
 use crate::egraph::language::Id;
 use tcc_ir::ops::{Binary, BinaryKind, Cast, Contract, Reshape};
-use tcc_ir::{DType, Dim, Op, Tensor, TensorType};
+use tcc_ir::{DType, Dim, Op, TensorType};
 
 pub const RULES: &[Rule] = &[
     // conv(f32(p) * s, f32(q) * t) is f32(conv(p, q)) * (s * t).
@@ -104,16 +104,16 @@ fn is_scalar(view: View, id: Id) -> bool {
 /// Bounds of the elements of a class of integers.
 fn bounds(view: View, id: Id, depth: usize) -> Option<(i128, i128)> {
     let dtype = view.tensor(id)?.dtype;
+    let (lowest, highest) = dtype.int_range()?;
     if dtype.fits_i16() {
-        return dtype.int_range();
+        return Some((lowest, highest));
     }
     if let Some(t) = view.uniform(id) {
-        return at(&t);
+        return t.ints().first().map(|v| (*v, *v));
     }
     let depth = depth.checked_sub(1)?;
-    let narrower = |(lo, hi): (i128, i128)| dtype.int_range().is_some_and(|(l, h)| l <= lo && hi <= h);
     let found = view.ops(id).find_map(|(op, ins)| match op {
-        Op::Cast(_) => view.tensor(ins[0])?.dtype.int_range().and(bounds(view, ins[0], depth)),
+        Op::Cast(_) => bounds(view, ins[0], depth),
         Op::Binary(b) => {
             let (x, y) = (bounds(view, ins[0], depth)?, bounds(view, ins[1], depth)?);
             match b.kind {
@@ -124,11 +124,7 @@ fn bounds(view: View, id: Id, depth: usize) -> Option<(i128, i128)> {
         }
         _ => None,
     });
-    found.filter(|b| narrower(*b))
-}
-
-fn at(t: &Tensor) -> Option<(i128, i128)> {
-    t.ints().first().map(|v| (i128::from(*v), i128::from(*v)))
+    found.filter(|(lo, hi)| lowest <= *lo && *hi <= highest)
 }
 
 /// Whether a sum over these extents stays in 32 bits.

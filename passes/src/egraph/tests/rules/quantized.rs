@@ -1,6 +1,8 @@
 //! Products of dequantized operands.
 
 use super::{F, I8, Sample, U8, sample};
+use crate::egraph::tests::{check, input};
+use crate::testing::Random;
 
 /// Types of quantized elements.
 const QUANTIZED: &[tcc_ir::DType] = &[I8, U8];
@@ -75,3 +77,16 @@ pub(super) const SAMPLES: &[Sample] = &[
         return %0 }",
     ),
 ];
+
+/// Floats that are all equal have bounds too, but aren't integers.
+#[test]
+fn weights_of_another_float_type_are_no_integers() {
+    let text = "graph @f(%x: f32[5, 256]) {
+        %0 = cast %x {to = u8, saturate = true}
+        %1 = cast %0 {to = f32, saturate = true}
+        %w = constant {value = f16[256, 256] splat 0.5}
+        %2 = cast %w {to = f32, saturate = true}
+        %3 = contract %1, %2 {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = f32}
+        return %3 }";
+    check(text, &[input(vec![5, 256], &mut Random(3))]);
+}
