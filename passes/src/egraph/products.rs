@@ -128,12 +128,14 @@ impl Block {
         products().count() < 2 || 2.0 * passed >= read
     }
 
-    /// Seconds that a product of the kernel takes to read its columns, once a block.
+    /// Seconds that a product of the kernel takes to read its columns for each block but the first: once they are read
+    /// in any case.
     pub fn reading(&self, kernel: &Kernel, stage: &Stage, machine: &Machine) -> Option<f64> {
         let (x, y) = contracted(kernel, stage)?;
         let axes = rows_of(kernel);
         let columns = if axes[x.0 as usize] & bit(self.axis) == 0 { x } else { y };
         let blocks = points(kernel, &kernel.outer) / self.rows * (self.rows / self.size).ceil();
+        let again = (blocks - 1.0).max(0.0);
         let moves = |e: ExprId, list: &[AxisId]| {
             let along = list.iter().filter(|a| axes[e.0 as usize] & bit(**a) != 0);
             along.map(|a| size(kernel.extent(*a))).product::<f64>()
@@ -146,7 +148,7 @@ impl Block {
                 if kernel.buffer(buffer).kind == BufferKind::Temp { 0.0 } else { size(&ty.n_bytes()) };
             machine.transfer(elements * ty.dtype.size() as f64, whole)
         });
-        Some(blocks * seconds.sum::<f64>())
+        Some(again * seconds.sum::<f64>())
     }
 }
 
