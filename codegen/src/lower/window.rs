@@ -7,9 +7,12 @@ use super::emitter::Emitter;
 use super::scalar::INDEX;
 use super::writer::{I1, Val};
 use tcc_ir::kernel::{AxisId, Kernel, Scalar, Stage};
+use tcc_ir::ops::{BinaryKind, UnaryKind};
 
 /// Elements of a window at most: beyond, their coefficients don't stay in registers.
 const MAX_TAPS: i64 = 32;
+/// Expressions of all elements at most.
+const MAX_EXPRESSIONS: usize = 1024;
 /// Positions that are done at once, a vector of them.
 const RUN: i64 = 8;
 /// Positions on a shorter axis are better off with loops that LLVM unrolls in full.
@@ -29,12 +32,29 @@ fn taps(kernel: &Kernel, stage: &Stage) -> Option<Vec<Vec<i64>>> {
     Some((0..n).map(position).collect())
 }
 
+/// The expressions that are accumulated.
+fn accumulated<'k>(kernel: &'k Kernel, stage: &Stage) -> impl Iterator<Item = &'k Scalar> {
+    let used = kernel.reachable(stage.accs.iter().map(|acc| acc.value));
+    kernel.exprs.iter().zip(used).filter(|(_, used)| *used).map(|(e, _)| e)
+}
+
 /// Whether what is accumulated can be read everywhere.
 fn is_unguarded(kernel: &Kernel, stage: &Stage) -> bool {
-    let used = kernel.reachable(stage.accs.iter().map(|acc| acc.value));
-    !kernel.exprs.iter().zip(used).any(|(e, used)| {
-        used && matches!(e, Scalar::Load { guard: Some(_), .. } | Scalar::Select(..) | Scalar::Check { .. })
-    })
+    let guarded = |e: &Scalar| {
+        matches!(e, Scalar::Load { guard: Some(_), .. } | Scalar::Select(..) | Scalar::Check { .. })
+    };
+    !accumulated(kernel, stage).any(guarded)
+}
+
+/// Whether it is little enough to be written once for each of so many elements: a function takes tens of instructions.
+fn is_short(kernel: &Kernel, stage: &Stage, taps: usize) -> bool {
+    let is_function = |e: &Scalar| match e {
+        Scalar::Unary(kind, _) => !matches!(kind, UnaryKind::Neg | UnaryKind::Abs),
+        Scalar::Binary(kind, ..) => matches!(kind, BinaryKind::Pow),
+        _ => false,
+    };
+    !accumulated(kernel, stage).any(is_function)
+        && accumulated(kernel, stage).count() * taps <= MAX_EXPRESSIONS
 }
 
 impl Emitter<'_> {
@@ -45,7 +65,8 @@ impl Emitter<'_> {
         // The last run of a row may do again what the one before did.
         let overwrites = stage.stores.iter().all(|store| store.update.is_none());
         let short = self.kernel.extent(last).as_const().is_some_and(|n| n < LEAST);
-        if short || !overwrites || bounds.is_none() && !is_unguarded(self.kernel, stage) {
+        let fits = !short && overwrites && is_short(self.kernel, stage, taps.len());
+        if !fits || bounds.is_none() && !is_unguarded(self.kernel, stage) {
             return false;
         }
         let (first, end) = self.range(last);
