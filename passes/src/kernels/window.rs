@@ -17,7 +17,6 @@ pub fn window(io: &Operands, op: &Window) -> Kernel {
     let k = b.all(&reduce);
     let mut index = at[..lead].to_vec();
     let mut guards = Vec::new();
-    let zero = Dim::from(0);
     for i in 0..op.window.len() {
         let (stride, dilation) = (b.int(op.strides[i] as i64), b.int(op.dilations[i] as i64));
         let before = b.dim(&op.pads_before[i]);
@@ -25,8 +24,7 @@ pub fn window(io: &Operands, op: &Window) -> Kernel {
         let step = b.mul(k[i], dilation);
         let place = b.add(base, step);
         let place = b.sub(place, before);
-        let pads = [&op.pads_before[i], &op.pads_after[i]];
-        if !pads.iter().all(|p| Dim::compare(Cmp::Le, p, &zero) == Some(true)) {
+        if pads(&op.pads_before[i]) || pads(&op.pads_after[i]) {
             guards.push(b.in_range(place, &x.shape[lead + i]));
         }
         index.push(place);
@@ -57,6 +55,27 @@ pub fn window(io: &Operands, op: &Window) -> Kernel {
     b.finish()
 }
 
+/// Whether a pad may add anything.
+fn pads(n: &Dim) -> bool {
+    Dim::compare(Cmp::Le, n, &Dim::from(0)) != Some(true)
+}
+
+/// A position in the window, but none before the first that lies in x: where all of x is as low as padding, that is found
+/// first.
+fn from_the_first(
+    b: &mut tcc_ir::kernel::Builder,
+    k: ExprId,
+    (base, before): (ExprId, ExprId),
+    dilation: i64,
+) -> ExprId {
+    let (zero, step, rest) = (b.int(0), b.int(dilation), b.int(dilation - 1));
+    let missing = b.sub(before, base);
+    let missing = b.binary(BinaryKind::Max, missing, zero);
+    let missing = b.add(missing, rest);
+    let first = b.binary(BinaryKind::Div, missing, step);
+    b.binary(BinaryKind::Max, k, first)
+}
+
 /// The linear index in x's windowed axes that a position in the window stands for.
 fn input_position(
     b: &mut tcc_ir::kernel::Builder,
@@ -77,6 +96,10 @@ fn input_position(
         let (stride, dilation) = (b.int(op.strides[i] as i64), b.int(op.dilations[i] as i64));
         let before = b.dim(&op.pads_before[i]);
         let base = b.mul(at[lead + i], stride);
+        let k = match pads(&op.pads_before[i]) {
+            true => from_the_first(b, k, (base, before), op.dilations[i] as i64),
+            false => k,
+        };
         let step = b.mul(k, dilation);
         let place = b.add(base, step);
         let place = b.sub(place, before);
