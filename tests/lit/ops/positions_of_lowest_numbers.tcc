@@ -2,7 +2,8 @@
 // RUN: %tcc run %s --fill zeros >%t.compiled
 // RUN: %tcc run %s --fill zeros --reference | diff - %t.compiled
 // RUN: %FileCheck %s <%t.compiled
-// CHECK: y: i64[1, 6] min 0
+// CHECK: y: i64[1, 6] 0 0 1 2 3 4
+// CHECK: z: i64[1, 6] 1 0 1 0 1 2
 graph @f(%x: f32[1, 6]) {
   %low = constant {value = f32[] [-inf]}
   %0 = add %x, %low
