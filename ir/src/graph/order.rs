@@ -95,12 +95,10 @@ impl Graph {
         let position: IndexMap<NodeId, usize> = self.order.iter().enumerate().map(|(i, n)| (*n, i)).collect();
         let mut order: IndexSet<NodeId> = IndexSet::with_capacity(self.order.len());
         for id in self.order.iter().filter(|id| !late.contains(*id)) {
-            let (mut needed, mut open) = (vec![*id], vec![*id]);
+            // Each once, however many ways lead to it.
+            let (mut needed, mut open) = (IndexSet::from([*id]), vec![*id]);
             while let Some(id) = open.pop() {
-                for dep in before(id).filter(|dep| !order.contains(dep)) {
-                    needed.push(dep);
-                    open.push(dep);
-                }
+                open.extend(before(id).filter(|dep| !order.contains(dep) && needed.insert(*dep)));
             }
             needed.sort_by_key(|id| position[id]);
             order.extend(needed);

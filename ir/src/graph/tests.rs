@@ -42,6 +42,23 @@ fn nodes_sink_to_their_first_use_and_keep_their_order() {
 }
 
 #[test]
+fn nodes_that_many_ways_lead_to_sink_once() {
+    let mut g = Graph::new("g");
+    let mut all = vec![g.constant(crate::Tensor::from_floats(DType::F32, vec![1], [1.0]), &Loc::default())];
+    for _ in 0..64 {
+        let last = all[all.len() - 1];
+        let [a, b] = [(); 2].map(|()| g.add1(add(), &[last, last], &Loc::default()).unwrap());
+        all.extend([a, b, g.add1(add(), &[a, b], &Loc::default()).unwrap()]);
+    }
+    let x = g.add_input("x", Type::tensor(DType::F32, [1i64]));
+    let y = g.add1(add(), &[x, all[all.len() - 1]], &Loc::default()).unwrap();
+    g.set_outputs(vec![(y, "y".into())]);
+    let late = all.iter().map(|v| g.producer(*v).unwrap().0).collect();
+    g.sink(&late);
+    g.verify().unwrap();
+}
+
+#[test]
 fn symbols_that_nothing_defines_are_found() {
     let mut g = Graph::new("g");
     let dim = |name: &str| Dim::symbol(Symbol::new(name));
