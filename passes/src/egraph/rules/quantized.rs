@@ -66,7 +66,7 @@ impl Quantized {
         let most = lo.abs().max(hi.abs());
         let small = |id: Id| view.tensor(id)?.dtype.fits_i16().then(|| New::from(id));
         let ints = small(source)
-            .or_else(|| casts(view, source).find_map(small))
+            .or_else(|| casts(view, source).filter(|x| keeps_values(view, *x, source)).find_map(small))
             .or_else(|| (most <= i128::from(i16::MAX)).then(|| to(DType::I16, source)))?;
         Some(Quantized { ints, most, factor: None })
     }
@@ -95,6 +95,13 @@ fn to(to: DType, x: impl Into<New>) -> New {
 /// What the class is a cast of.
 fn casts(view: View, id: Id) -> impl Iterator<Item = Id> {
     view.ops(id).filter_map(|(op, ins)| matches!(op, Op::Cast(_)).then(|| ins[0]))
+}
+
+/// Whether a cast of integers from one class's type to the other's wraps none.
+fn keeps_values(view: View, from: Id, to: Id) -> bool {
+    let range = |id: Id| view.tensor(id)?.dtype.int_range();
+    let within = |(lo, hi): (i128, i128), (least, most): (i128, i128)| least <= lo && hi <= most;
+    range(from).zip(range(to)).is_some_and(|(from, to)| within(from, to))
 }
 
 fn is_scalar(view: View, id: Id) -> bool {

@@ -90,3 +90,16 @@ fn weights_of_another_float_type_are_no_integers() {
         return %3 }";
     check(text, &[input(vec![5, 256], &mut Random(3))]);
 }
+
+#[test]
+fn weights_that_a_cast_wraps_are_not_taken_from_before_it() {
+    let text = "graph @f(%x: f32[5, 64]) {
+        %0 = cast %x {to = u8, saturate = true}
+        %1 = cast %0 {to = f32, saturate = true}
+        %w = constant {value = i8[64, 64] splat -5}
+        %2 = cast %w {to = u16, saturate = true}
+        %3 = cast %2 {to = f32, saturate = true}
+        %4 = contract %1, %3 {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = f32}
+        return %4 }";
+    check(text, &[input(vec![5, 64], &mut Random(3))]);
+}
