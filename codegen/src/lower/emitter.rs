@@ -263,7 +263,12 @@ impl<'a> Emitter<'a> {
             _ => self.w.int(ty, 0),
         };
         let raw = self.w.if_else(guard, &[ty], |w| vec![w.load(&memory, ty, at)], |_| vec![zero]);
-        repr::widen(&mut self.w, dtype, &raw[0], &self.target.can)
+        let value = repr::widen(&mut self.w, dtype, &raw[0], &self.target.can);
+        if repr::code_0_is_zero(dtype) {
+            return value;
+        }
+        let zero = self.zero(dtype);
+        self.w.select(guard, &value, &zero)
     }
 
     pub fn store(&mut self, buffer: BufferId, at: &Val, value: &Val) {

@@ -26,6 +26,11 @@ pub fn register(dtype: DType) -> Ty {
     }
 }
 
+/// Whether memory of zeros holds zeros: a format without a mantissa has none, its code 0 is its least power of two.
+pub fn code_0_is_zero(dtype: DType) -> bool {
+    dtype.format8().is_none_or(|f| f.man_bits > 0)
+}
+
 /// Memory form to register form.
 pub fn widen(w: &mut Writer, dtype: DType, v: &Val, can: &Capabilities) -> Val {
     match (dtype, v.ty) {
