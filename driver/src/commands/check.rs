@@ -11,12 +11,15 @@ use tcc::check::{Outcome, Verdict};
 use tcc::compare::Tolerance;
 use tcc::{Code, Diagnostic, Result, compile};
 
+use super::passes::RewriteArgs;
+
 /// Run models with known answers, and compare
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tcc check --suite cases                 everything below, failures shown
   tcc check --suite cases --json          a JSON object a case: name, result, detail
   tcc check --suite cases/node --match conv --opt-level 0
+  tcc check --suite cases --fusion vertical
   tcc check --suite cases --target spirv  on a GPU, or a Vulkan driver for CPUs
 
 A case is a folder with model.onnx and test_data_set_N/{input,output}_I.pb. A case.json in it may state \"expect\"
@@ -52,6 +55,8 @@ pub struct Args {
     /// How much to optimise: 0 nothing, 1 without fusion, 2 and 3 everything
     #[arg(long, value_name = "L", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
     opt_level: u8,
+    #[command(flatten)]
+    rewriting: RewriteArgs,
     /// Check one case in this process, and print its JSON object
     #[arg(long, value_name = "DIR", hide = true, conflicts_with = "suite")]
     one: Option<PathBuf>,
@@ -63,8 +68,8 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(folder) = &args.one {
-        let default = compile::Options::default();
-        let options = compile::Options { target: args.target, level: args.opt_level, threads: 1, ..default };
+        let passes = args.rewriting.apply(tcc_passes::Options::default());
+        let options = compile::Options { target: args.target, level: args.opt_level, passes, threads: 1 };
         let engine = if args.reference { Engine::Reference } else { Engine::Compiled(options) };
         let tolerance = Tolerance { rtol: args.rtol, atol: args.atol, ..Tolerance::default() };
         memory::limit(gigabytes(args.memory)?)?;
@@ -79,6 +84,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     gigabytes(args.memory)?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let mut arguments = vec![format!("--opt-level={}", args.opt_level), format!("--memory={}", args.memory)];
+    arguments.extend(args.rewriting.arguments());
     // The two exclude each other.
     arguments.push(match args.reference {
         true => "--reference".to_string(),

@@ -21,15 +21,33 @@ pub struct PassArgs {
     /// Print the time of each pass to stderr
     #[arg(long)]
     time_passes: bool,
+    #[command(flatten)]
+    rewriting: RewriteArgs,
+    /// Choose kernels as for a machine with other numbers: cores, caches (l1, l2, l3), rates
+    #[arg(long, value_name = "NAME=V,..", value_delimiter = ',', value_parser = Assumed::parse)]
+    machine: Vec<Assumed>,
+}
+
+/// The options of rewriting that decide what is computed, and how.
+#[derive(clap::Args)]
+pub struct RewriteArgs {
     /// How far to fuse kernels
     #[arg(long, value_name = "LEVEL", default_value = "megakernel", value_parser = fusion)]
     fusion: FusionLevel,
     /// What rewriting may do to numbers: nothing, round in another order, use other formulas
     #[arg(long, value_name = "CLASS", default_value = "reassociate", value_parser = numerics)]
     numerics: Numerics,
-    /// Choose kernels as for a machine with other numbers: cores, caches (l1, l2, l3), rates
-    #[arg(long, value_name = "NAME=V,..", value_delimiter = ',', value_parser = Assumed::parse)]
-    machine: Vec<Assumed>,
+}
+
+impl RewriteArgs {
+    pub fn apply(&self, options: Options) -> Options {
+        Options { fusion: self.fusion, numerics: self.numerics, ..options }
+    }
+
+    /// The same options for a command line.
+    pub fn arguments(&self) -> [String; 2] {
+        [format!("--fusion={}", self.fusion.name()), format!("--numerics={}", self.numerics.name())]
+    }
 }
 
 fn fusion(text: &str) -> std::result::Result<FusionLevel, String> {
@@ -51,7 +69,7 @@ impl PassArgs {
     pub fn options(&self) -> Result<Options> {
         let default = Options::default();
         let assumed = self.machine.iter().fold(Assumed::default(), Assumed::and);
-        Ok(Options {
+        Ok(self.rewriting.apply(Options {
             machine: assumed.of(Machine::default()),
             assumed,
             passes: self.passes.clone(),
@@ -59,10 +77,8 @@ impl PassArgs {
             verify_each: self.verify_each || default.verify_each,
             opt_bisect_limit: self.opt_bisect_limit,
             time_passes: self.time_passes,
-            fusion: self.fusion,
-            numerics: self.numerics,
             ..default
-        })
+        }))
     }
 
     /// Prints what was asked for about a run.

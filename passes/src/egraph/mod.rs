@@ -74,6 +74,10 @@ impl FusionLevel {
         (FusionLevel::Horizontal, "horizontal"),
         (FusionLevel::Megakernel, "megakernel"),
     ];
+
+    pub fn name(self) -> &'static str {
+        FusionLevel::ALL[self as usize].1
+    }
 }
 
 fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
