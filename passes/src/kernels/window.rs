@@ -60,23 +60,24 @@ fn pads(n: &Dim) -> bool {
     Dim::compare(Cmp::Le, n, &Dim::from(0)) != Some(true)
 }
 
-/// A position in the window, but none before the first that lies in x: where all of x is as low as padding, that is found
-/// first.
+/// A position in a window of `extent` places, but none before the first that lies in x, if any does: where all of x is as
+/// low as padding, that is found first.
 fn from_the_first(
     b: &mut tcc_ir::kernel::Builder,
     k: ExprId,
     (base, before): (ExprId, ExprId),
-    dilation: i64,
+    (extent, dilation): (i64, i64),
 ) -> ExprId {
     let (zero, step, rest) = (b.int(0), b.int(dilation), b.int(dilation - 1));
     let missing = b.sub(before, base);
     let missing = b.binary(BinaryKind::Max, missing, zero);
     let missing = b.add(missing, rest);
-    let first = b.binary(BinaryKind::Div, missing, step);
+    let (first, last) = (b.binary(BinaryKind::Div, missing, step), b.int(extent - 1));
+    let first = b.binary(BinaryKind::Min, first, last);
     b.binary(BinaryKind::Max, k, first)
 }
 
-/// The linear index in x's windowed axes that a position in the window stands for.
+/// The linear index in x's windowed axes that a position in the window stands for: 0 where no place of the window is in x.
 fn input_position(
     b: &mut tcc_ir::kernel::Builder,
     op: &Window,
@@ -86,6 +87,7 @@ fn input_position(
 ) -> ExprId {
     let lead = shape.len() - op.window.len();
     let mut linear = b.int(0);
+    let mut inside = Vec::new();
     let mut inner: i64 = op.window.iter().map(|n| *n as i64).product();
     for i in 0..op.window.len() {
         let n = op.window[i] as i64;
@@ -97,15 +99,22 @@ fn input_position(
         let before = b.dim(&op.pads_before[i]);
         let base = b.mul(at[lead + i], stride);
         let k = match pads(&op.pads_before[i]) {
-            true => from_the_first(b, k, (base, before), op.dilations[i] as i64),
+            true => from_the_first(b, k, (base, before), (n, op.dilations[i] as i64)),
             false => k,
         };
         let step = b.mul(k, dilation);
         let place = b.add(base, step);
         let place = b.sub(place, before);
+        if pads(&op.pads_before[i]) || pads(&op.pads_after[i]) {
+            inside.push(b.in_range(place, &shape[lead + i]));
+        }
         let width = b.dim(&shape[lead + i]);
         let scaled = b.mul(linear, width);
         linear = b.add(scaled, place);
     }
-    linear
+    let none = b.int(0);
+    match b.all_of(inside) {
+        Some(inside) => b.select(inside, linear, none),
+        None => linear,
+    }
 }
