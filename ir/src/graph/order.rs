@@ -67,7 +67,7 @@ impl Graph {
         // petgraph's order is one of many; the position in the present order breaks ties so that sorting a sorted
         // graph changes nothing.
         petgraph::algo::toposort(&deps, None).map_err(|cycle| cycle.node_id())?;
-        let position: IndexMap<NodeId, usize> = self.order.iter().enumerate().map(|(i, n)| (*n, i)).collect();
+        let position = self.positions();
         let mut missing: Vec<usize> =
             self.order.iter().map(|n| deps.neighbors_directed(*n, Direction::Incoming).count()).collect();
         let mut ready: std::collections::BinaryHeap<_> =
@@ -88,11 +88,12 @@ impl Graph {
         Ok(())
     }
 
-    /// Moves nodes to where they are first needed; they and all others keep their order.
-    pub fn sink(&mut self, late: &IndexSet<NodeId>) {
+    /// Moves nodes to where they are first needed; they and all others keep their order. Gives whether that is another
+    /// order than before.
+    pub fn sink(&mut self, late: &IndexSet<NodeId>) -> bool {
         let deps = self.dependences();
         let before = |id: NodeId| deps.neighbors_directed(id, Direction::Incoming);
-        let position: IndexMap<NodeId, usize> = self.order.iter().enumerate().map(|(i, n)| (*n, i)).collect();
+        let position = self.positions();
         let mut order: IndexSet<NodeId> = IndexSet::with_capacity(self.order.len());
         for id in self.order.iter().filter(|id| !late.contains(*id)) {
             // Each once, however many ways lead to it.
@@ -104,6 +105,12 @@ impl Graph {
             order.extend(needed);
         }
         order.extend(self.order.iter().copied());
+        let changed = !order.iter().eq(&self.order);
         self.order = order.into_iter().collect();
+        changed
+    }
+
+    fn positions(&self) -> IndexMap<NodeId, usize> {
+        self.order.iter().enumerate().map(|(i, n)| (*n, i)).collect()
     }
 }

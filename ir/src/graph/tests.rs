@@ -35,7 +35,8 @@ fn nodes_sink_to_their_first_use_and_keep_their_order() {
     g.set_outputs(vec![(second, "y".into())]);
     let of = |g: &Graph, v| g.producer(v).unwrap().0;
     let late = [a, b, unused, double].map(|v| of(&g, v)).into_iter().collect();
-    g.sink(&late);
+    assert!(g.sink(&late));
+    assert!(!g.sink(&late), "all are where they belong");
     g.verify().unwrap();
     let order: Vec<_> = g.nodes().map(|(id, _)| id).collect();
     assert_eq!(order, [a, first, b, double, second, unused].map(|v| of(&g, v)));

@@ -81,8 +81,7 @@ impl FusionLevel {
 }
 
 fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
-    let mut changed = Changed::No;
-    partition::place_late(graph);
+    let mut changed = Changed::when(partition::place_late(graph));
     for nodes in partition::regions(graph) {
         let mut edited = graph.clone();
         let Some((stats, written)) = optimise(&mut edited, &nodes, cx.options) else { continue };

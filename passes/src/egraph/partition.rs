@@ -10,8 +10,9 @@ const MAX_NODES: usize = 320;
 const MIN_NODES: usize = 160;
 
 /// Moves what depends on constants only to what needs it: models list all their weights first, dequantized ones with
-/// the operators that do it, and a region should have both sides of each product.
-pub fn place_late(graph: &mut Graph) {
+/// the operators that do it, and a region should have both sides of each product. Gives whether
+/// anything has moved.
+pub fn place_late(graph: &mut Graph) -> bool {
     let mut late = IndexSet::new();
     for (id, node) in graph.nodes() {
         let fixed = |v: &ValueId| graph.producer(*v).is_some_and(|(from, _)| late.contains(&from));
@@ -21,7 +22,7 @@ pub fn place_late(graph: &mut Graph) {
             late.extend(all.then_some(id));
         }
     }
-    graph.sink(&late);
+    graph.sink(&late)
 }
 
 /// The nodes that equality saturation looks at, in program order, cut where the fewest bytes cross. Control flow,
