@@ -14,9 +14,10 @@ use indexmap::{IndexMap, IndexSet};
 /// Rounds over all classes in which single choices are improved.
 const ROUNDS: usize = 4;
 
-/// Classes with a choice that are solved exactly at once, and steps that this may take.
+/// Classes with a choice that are solved exactly at once, and steps that this may take: ways that are tried, and classes
+/// that are passed for it.
 const PART: usize = 16;
-const STEPS: usize = 4096;
+pub const STEPS: usize = 1 << 16;
 
 /// A choice of a way for each class, by place in the order.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub struct Solution {
     chosen: Vec<usize>,
     pub seconds: f64,
     pub needed: Vec<bool>,
+    /// How many steps the search for it took in each part.
+    pub steps: Vec<usize>,
 }
 
 /// The cheapest solution that is found: the best ways by estimate, then single choices are changed as long as that
@@ -56,14 +59,16 @@ pub fn solve(ways: &Ways, roots: &[usize], splits: &[Split]) -> Option<Solution>
 fn exact_by_parts(ways: &Ways, roots: &[usize], mut best: Solution) -> Solution {
     let open: Vec<usize> = (0..ways.of.len()).rev().filter(|class| ways.of[*class].len() > 1).collect();
     let mut first = 0;
+    let mut steps = Vec::new();
     while first < open.len() {
         let part = &open[first..open.len().min(first + PART)];
-        let search = Search::new(ways, &best, part);
-        best = best.or_cheaper(search.run(roots).and_then(|chosen| total(ways, chosen, roots)));
+        let search = Search::new(ways, &best, part).run(roots);
+        steps.push(STEPS - search.left);
+        best = best.or_cheaper(search.found.and_then(|chosen| total(ways, chosen, roots)));
         // Each class is in a part with those on either side.
         first += PART / 2;
     }
-    best
+    Solution { steps, ..best }
 }
 
 /// Branch and bound over the classes from the last one on: when a class is reached, all that read it are decided.
@@ -75,7 +80,8 @@ struct Search<'w> {
     needed: Vec<bool>,
     /// The cheapest way of each class that it may have.
     least: Vec<f64>,
-    steps: usize,
+    /// Steps that it may still take.
+    left: usize,
     /// Seconds of the best choice, and that choice if it was found here.
     bound: f64,
     found: Option<Vec<usize>>,
@@ -92,11 +98,11 @@ impl<'w> Search<'w> {
         let least = ways.of.iter().enumerate().map(least).collect();
         let needed = vec![false; ways.of.len()];
         let (chosen, bound) = (best.chosen.clone(), best.seconds * (1.0 - 1e-9));
-        Search { ways, open, chosen, needed, least, steps: STEPS, bound, found: None }
+        Search { ways, open, chosen, needed, least, left: STEPS, bound, found: None }
     }
 
-    /// A cheaper choice, if there is one that is found in time.
-    fn run(mut self, roots: &[usize]) -> Option<Vec<usize>> {
+    /// Finds a cheaper choice, if there is one that is found in time.
+    fn run(mut self, roots: &[usize]) -> Self {
         let mut rest = 0.0;
         for root in roots {
             if !std::mem::replace(&mut self.needed[*root], true) {
@@ -104,7 +110,14 @@ impl<'w> Search<'w> {
             }
         }
         self.descend(self.ways.of.len(), 0.0, rest);
-        self.found
+        self
+    }
+
+    /// Takes so many steps, if there are as many left.
+    fn step(&mut self, n: usize) -> bool {
+        let left = self.left.checked_sub(n);
+        self.left = left.unwrap_or(0);
+        left.is_some()
     }
 
     /// Decides the classes before `end`. `seconds` is what is decided, `rest` what the needed ones among these take at least.
@@ -112,7 +125,11 @@ impl<'w> Search<'w> {
         let mut marked: Vec<usize> = Vec::new();
         let mut class = end;
         loop {
-            let Some(next) = (0..class).rev().find(|c| self.needed[*c]) else {
+            let next = (0..class).rev().find(|c| self.needed[*c]);
+            if !self.step(class - next.unwrap_or(0)) {
+                break;
+            }
+            let Some(next) = next else {
                 if seconds < self.bound {
                     self.bound = seconds;
                     self.found = Some(self.chosen.clone());
@@ -139,8 +156,9 @@ impl<'w> Search<'w> {
     fn branch(&mut self, class: usize, seconds: f64, rest: f64) {
         let before = self.chosen[class];
         for (i, way) in self.ways.of[class].iter().enumerate() {
-            let Some(left) = self.steps.checked_sub(1) else { break };
-            self.steps = left;
+            if !self.step(1) {
+                break;
+            }
             let mut marked = Vec::new();
             let (seconds, rest) = (seconds + way.cost.seconds, rest + self.mark(way, &mut marked));
             if seconds + rest < self.bound {
@@ -228,7 +246,7 @@ fn total(ways: &Ways, chosen: Vec<usize>, roots: &[usize]) -> Option<Solution> {
             way.reads.iter().for_each(|r| needed[*r] = true);
         }
     }
-    Some(Solution { chosen, seconds, needed })
+    Some(Solution { chosen, seconds, needed, steps: Vec::new() })
 }
 
 impl Solution {

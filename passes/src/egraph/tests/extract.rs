@@ -2,7 +2,7 @@
 
 use crate::egraph::bits::Bits;
 use crate::egraph::cost::Cost;
-use crate::egraph::extract::solve;
+use crate::egraph::extract::{STEPS, solve};
 use crate::egraph::fusion::{Way, Ways};
 use crate::egraph::language::{Head, Term};
 use tcc_ir::ops::Iota;
@@ -38,4 +38,15 @@ fn many_choices_end_in_time() {
     }
     let solution = solve(&Ways { of, dropped: 0 }, &[399], &[]).expect("every class has a way");
     assert_eq!(solution.seconds, 200.0);
+    assert!(solution.steps.iter().all(|n| *n <= STEPS), "{:?}", solution.steps);
+    assert!(solution.steps.contains(&STEPS), "nothing needs an end: {:?}", solution.steps);
+}
+
+#[test]
+fn classes_on_the_way_count_as_steps() {
+    let mut of = vec![vec![way(1.0, &[])]];
+    of.extend((1..1000).map(|class| vec![way(1.0, &[class - 1])]));
+    of.push(vec![way(1.0, &[999]), way(2.0, &[999])]);
+    let solution = solve(&Ways { of, dropped: 0 }, &[1000], &[]).expect("every class has a way");
+    assert!(matches!(solution.steps[..], [1000..=3000]), "{:?}", solution.steps);
 }
