@@ -16,11 +16,14 @@ pub fn place_late(graph: &mut Graph) -> bool {
     let mut late = IndexSet::new();
     for (id, node) in graph.nodes() {
         let fixed = |v: &ValueId| graph.producer(*v).is_some_and(|(from, _)| late.contains(&from));
-        if node.op.is_elementwise() || matches!(node.op, Op::Constant(_) | Op::Reshape(_) | Op::Transpose(_))
-        {
-            let all = node.inputs.iter().all(fixed);
-            late.extend(all.then_some(id));
-        }
+        let mut is_fixed = match node.op {
+            Op::Constant(_) => true,
+            // What has no operands may be a size.
+            _ => !node.inputs.is_empty() && !node.op.is_random() && node.inputs.iter().all(fixed),
+        };
+        // Regions read values from outside too.
+        node.op.visit_graphs(&mut |_| is_fixed = false);
+        late.extend(is_fixed.then_some(id));
     }
     graph.sink(&late)
 }
@@ -70,4 +73,29 @@ fn best_cut(graph: &Graph, nodes: &[NodeId]) -> usize {
     };
     let cuts = (MIN_NODES..=MAX_NODES).rev().map(|cut| (alive_at(cut), cut));
     cuts.min_by(|(a, _), (b, _)| a.total_cmp(b)).map_or(MAX_NODES, |(_, cut)| cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_that_are_dequantized_by_blocks_stand_beside_their_product() {
+        let text = "graph @f(%x: f32[2, 8]) {
+            %w = constant {value = i8[8, 4] splat 3}
+            %s = constant {value = f32[2, 1, 4] splat 0.5}
+            %0 = broadcast %s {dims = [2, 4, 4]}
+            %1 = reshape %0 {dims = [8, 4]}
+            %2 = cast %w {to = f32, saturate = true}
+            %3 = mul %2, %1
+            %r = iota {dims = [2, 8], axis = 1, dtype = f32}
+            %4 = add %x, %r
+            %5 = contract %4, %3 {lhs_batch = [], rhs_batch = [], lhs = [1], rhs = [0], out = f32}
+            return %5 }";
+        let mut graph = tcc_ir::text::parse(text).expect("it is a graph");
+        assert!(place_late(&mut graph));
+        let names: Vec<&str> = graph.nodes().map(|(_, n)| n.op.name()).collect();
+        let late = ["constant", "constant", "broadcast", "reshape", "cast", "binary"];
+        assert_eq!(names, [&["iota", "binary"], &late[..], &["contract"]].concat());
+    }
 }
