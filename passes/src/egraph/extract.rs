@@ -258,6 +258,11 @@ impl Solution {
         }
     }
 
+    /// Searches of a part that ran out of steps.
+    pub fn cut_short(&self) -> usize {
+        self.steps.iter().filter(|n| **n == STEPS).count()
+    }
+
     /// The classes that are computed, also those within kernels.
     pub fn computed(&self, ways: &Ways) -> Vec<usize> {
         let mut all = Bits::default();

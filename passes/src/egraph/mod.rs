@@ -139,6 +139,7 @@ fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<Ou
         stop: outcome.stop,
         fired: outcome.fired,
         dropped: ways.dropped,
+        cut_short: solution.cut_short(),
         before,
         after,
         picture: options.draw_egraph.then(|| region.egraph.dot().to_string()),

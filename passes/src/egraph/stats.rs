@@ -28,6 +28,8 @@ pub struct RegionStats {
     pub fired: Vec<(&'static str, usize)>,
     /// Fused kernels that were considered and not kept.
     pub dropped: usize,
+    /// Searches for the cheapest choice that ended before they were through.
+    pub cut_short: usize,
     pub before: Totals,
     pub after: Totals,
     /// The e-graph in the language of Graphviz, when it was asked for.
@@ -74,14 +76,15 @@ impl fmt::Display for Stats {
         for r in &self.regions {
             writeln!(
                 f,
-                "region of @{}: {} operators, {} classes, {} terms, {} rounds, {}; {} kernels dropped",
+                "region of @{}: {} operators, {} classes, {} terms, {} rounds, {}; {} kernels dropped, {} searches cut short",
                 r.graph,
                 r.operators,
                 r.classes,
                 r.terms,
                 r.rounds,
                 r.stop.name(),
-                r.dropped
+                r.dropped,
+                r.cut_short
             )?;
         }
         let mut fired: Vec<(&str, usize)> = Vec::new();

@@ -39,7 +39,7 @@ fn many_choices_end_in_time() {
     let solution = solve(&Ways { of, dropped: 0 }, &[399], &[]).expect("every class has a way");
     assert_eq!(solution.seconds, 200.0);
     assert!(solution.steps.iter().all(|n| *n <= STEPS), "{:?}", solution.steps);
-    assert!(solution.steps.contains(&STEPS), "nothing needs an end: {:?}", solution.steps);
+    assert!(solution.cut_short() > 0, "nothing needs an end: {:?}", solution.steps);
 }
 
 #[test]
