@@ -21,7 +21,7 @@ pub const PASS: Pass = Pass {
 /// Where no rule looks for integers of few bits any more.
 pub const WIDEN: Pass = Pass {
     name: "fold-widened",
-    summary: "The same, with integers of 8 bits widened too, of which `fold` makes no larger constants.",
+    summary: "Evaluate nodes whose operands are constants, also those that widen many integers of 8 bits, which `fold` leaves.",
     required: false,
     regions: Regions::InnerFirst,
     run: widen,
@@ -174,8 +174,8 @@ impl Fold {
         if is_free(&node.op) {
             return made <= FREE_BYTES;
         }
-        let types = |ids: &[ValueId]| ids.iter().map(|v| graph.ty(*v).clone()).collect::<Vec<_>>();
-        if widens(&node.op, &types(&node.inputs), &types(&node.outputs)) {
+        let ty = |v: &ValueId| graph.ty(*v);
+        if widens(&node.op, node.inputs.iter().map(ty), node.outputs.iter().map(ty)) {
             return made <= self.limits.widened_bytes;
         }
         // Operands that nothing else uses go when the result comes.
@@ -193,12 +193,16 @@ pub(crate) fn is_free(op: &Op) -> bool {
 
 /// Whether an operator widens integers of 8 bits, as they are in the weights of quantized models: rules make products of
 /// integers of those. What runs along one axis are zero points.
-pub(crate) fn widens<'t>(op: &Op, ins: impl IntoIterator<Item = &'t Type>, outs: &[Type]) -> bool {
+pub(crate) fn widens<'t>(
+    op: &Op,
+    ins: impl IntoIterator<Item = &'t Type>,
+    outs: impl IntoIterator<Item = &'t Type>,
+) -> bool {
     let narrow = ins.into_iter().next().and_then(Type::as_tensor).is_some_and(|t| {
         matches!(t.dtype, DType::I8 | DType::U8) && t.shape.iter().filter(|d| !d.is_const(1)).count() > 1
     });
-    let wide = || outs.first().and_then(Type::as_tensor).is_some_and(|t| t.dtype.size() > 1);
-    matches!(op, Op::Cast(_)) && narrow && wide()
+    let wide = outs.into_iter().next().and_then(Type::as_tensor).is_some_and(|t| t.dtype.size() > 1);
+    matches!(op, Op::Cast(_)) && narrow && wide
 }
 
 /// The node's only output as a constant or `sizes`, when all its elements are known.

@@ -18,7 +18,8 @@ pub type EGraph = egg::EGraph<Term, Facts>;
 pub struct Known {
     pub outs: Vec<Type>,
     pub constant: Option<Tensor>,
-    /// Depends on constants only, and will be folded into one.
+    /// Depends on constants only, and `fold` makes one of it: not so of large integers of 8 bits that are widened, which
+    /// `fold-widened` folds later.
     pub fixed: bool,
 }
 
@@ -59,7 +60,7 @@ impl egg::Analysis<Term> for Facts {
     }
 }
 
-/// Whether folding will make a constant of a term: it keeps what is small or not larger than its operands.
+/// Whether `fold` will make a constant of a term: it keeps what is small or not larger than its operands.
 fn folds(egraph: &EGraph, op: &Op, term: &Term) -> bool {
     if matches!(op, Op::Constant(_)) {
         return true;
