@@ -22,14 +22,16 @@ pub const RULES: &[Rule] = &[
     Rule { name: "narrow-integers", numerics: Numerics::Exact, apply: narrow_integers },
 ];
 
-/// How many operators are looked through for bounds.
+/// How many operators, one after the other, are looked through for integers and their bounds, and how many terms of a
+/// class.
 const DEPTH: usize = 4;
+const TERMS: usize = 8;
 
-/// An operand `f32(ints) * factor`, whose integers fit into 16 bits.
+/// An operand `f32(ints) * factor`.
 struct Quantized {
     /// Of a type that fits into i16.
     ints: New,
-    /// The largest magnitude.
+    /// The largest magnitude of the integers, as bounds tell.
     most: i128,
     factor: Option<Id>,
 }
@@ -40,14 +42,15 @@ impl Quantized {
         if view.tensor(id)?.dtype != DType::F32 {
             return None;
         }
-        view.ops(id).find_map(|(op, ins)| match op {
+        some_ops(view, id).find_map(|(op, ins)| match op {
             Op::Cast(_) => Quantized::cast(view, ins[0]),
             Op::Binary(Binary { kind: BinaryKind::Mul }) => {
                 [(ins[0], ins[1]), (ins[1], ins[0])].into_iter().find_map(|(x, factor)| {
                     let spread = view.tensor(x)?.shape != view.tensor(id)?.shape;
-                    let inner =
-                        Quantized::of(view, x, depth).filter(|_| !spread && has_room(view, factor))?;
-                    inner.factor.is_none().then_some(Quantized { factor: Some(factor), ..inner })
+                    let may_be = !spread && view.fixed(factor);
+                    let inner = may_be.then(|| Quantized::of(view, x, depth))??;
+                    (inner.factor.is_none() && has_room(view, factor))
+                        .then_some(Quantized { factor: Some(factor), ..inner })
                 })
             }
             Op::Reshape(_) | Op::Transpose(_) => {
@@ -88,6 +91,16 @@ impl Quantized {
     }
 }
 
+/// The terms of a class that are looked at. Rules may have made hundreds, and each is a way to look on.
+fn some_ops<'v>(view: View<'v>, id: Id) -> impl Iterator<Item = (&'v Op, &'v [Id])> {
+    let known = |op: &Op| match op {
+        Op::Cast(_) | Op::Reshape(_) | Op::Transpose(_) => true,
+        Op::Binary(b) => matches!(b.kind, BinaryKind::Mul | BinaryKind::Add | BinaryKind::Sub),
+        _ => false,
+    };
+    view.ops(id).filter(move |(op, _)| known(op)).take(TERMS)
+}
+
 fn to(to: DType, x: impl Into<New>) -> New {
     New::op(Cast { to, saturate: true }, [x.into()])
 }
@@ -119,7 +132,7 @@ fn bounds(view: View, id: Id, depth: usize) -> Option<(i128, i128)> {
         return t.ints().first().map(|v| (*v, *v));
     }
     let depth = depth.checked_sub(1)?;
-    let found = view.ops(id).find_map(|(op, ins)| match op {
+    let found = some_ops(view, id).find_map(|(op, ins)| match op {
         Op::Cast(_) => bounds(view, ins[0], depth),
         Op::Binary(b) => {
             let (x, y) = (bounds(view, ins[0], depth)?, bounds(view, ins[1], depth)?);
