@@ -363,3 +363,53 @@ fn a_product_of_each_row_s_own_beside_one_of_rows_agrees() {
         }
     }
 }
+
+/// The rows of a product of narrow integers, less their largest elements.
+fn narrow_product(rows: usize, depth: usize, width: usize, types: [DType; 2]) -> Kernel {
+    let i = DType::I32;
+    let ty = |dtype, shape: &[usize]| TensorType::new(dtype, shape.iter().copied());
+    let mut b = Builder::new("narrow");
+    let (x, w) = (b.input(&ty(types[0], &[rows, depth])), b.input(&ty(types[1], &[depth, width])));
+    let out = b.output(&ty(i, &[rows, width]));
+    let (y, top) = (b.temp(ty(i, &[width])), b.temp(ty(i, &[])));
+    let (row, at_k, at_n) = (b.axis(rows), b.axis(depth), b.axis(width));
+    b.kernel_mut().outer = vec![row];
+    let (r, c, j) = (b.at(row), b.at(at_k), b.at(at_n));
+    let (left, right) = (b.load(x, vec![r, c]), b.load(w, vec![c, j]));
+    let (left, right) = (b.cast(i, left), b.cast(i, right));
+    let product = b.mul(left, right);
+    b.reduce_stage((vec![at_n], vec![at_k]), sum(product, i), (y, vec![j]), |_, s| s);
+    let v = b.load(y, vec![j]);
+    let largest = Acc { op: AccOp::Max, value: v, dtype: i };
+    b.reduce_stage((vec![], vec![at_n]), largest, (top, vec![]), |_, a| a);
+    let most = b.load(top, vec![]);
+    let value = b.sub(v, most);
+    b.map_stage(vec![at_n], out, vec![r, j], value);
+    b.finish()
+}
+
+#[test]
+fn products_of_narrow_integers_over_blocks_agree() {
+    let integers = |dtype: DType, shape: [usize; 2], seed: usize| {
+        let (lo, hi) = dtype.int_range().expect("integers");
+        let value = |i: usize| lo + ((i * 7919 + seed * 104_729) as i128).rem_euclid(hi - lo + 1);
+        Tensor::from_ints(dtype, shape.to_vec(), (0..shape[0] * shape[1]).map(value))
+    };
+    let host = Target::host().expect("a known host");
+    for types in [[DType::U8, DType::I8], [DType::I16, DType::U8]] {
+        for (rows, depth, width) in [(1, 8, 16), (4, 7, 16), (25, 521, 33), (49, 16, 40), (98, 5, 8)] {
+            let kernel = narrow_product(rows, depth, width, types);
+            let mut inputs =
+                vec![integers(types[0], [rows, depth], 0), integers(types[1], [depth, width], 1)];
+            let used = agree(&kernel, &none, &inputs, 0.0);
+            assert_eq!(used, rows >= 4, "{rows} rows");
+            // Weights are laid out ahead where pairs of them are multiplied.
+            let packed = prepack(&kernel, &host, &|input| input == 1);
+            assert_eq!(packed.is_some(), used && cfg!(target_arch = "x86_64"), "{rows} rows");
+            if let Some(packed) = packed {
+                inputs[1] = packed.layouts[0].1.apply(&inputs[1]);
+                assert!(agree(&packed.kernel, &none, &inputs, 0.0));
+            }
+        }
+    }
+}

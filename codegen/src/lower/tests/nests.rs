@@ -240,6 +240,31 @@ fn padded_windows_agree() {
     }
 }
 
+/// Windows of products of which each factor ends somewhere else: one of the guards bounds the loop, the other stays. The
+/// last tile of some has fewer positions than are done at once.
+#[test]
+fn windows_under_two_guards_agree() {
+    // Tiles of the longest windows are 256 positions.
+    for (n, taps) in [(7i64, 3i64), (21, 3), (40, 32), (64, 9), (256 + 5, 32), (256 + 8, 32), (512 + 1, 32)] {
+        let mut b = Builder::new(format!("window_{n}_{taps}"));
+        let (size, short) = (Dim::from(n), Dim::from(n - 3));
+        let (x, y, z) =
+            (b.input(&ty(&[n as usize])), b.input(&ty(&[n as usize - 3])), b.output(&ty(&[n as usize])));
+        let (at, tap) = (b.axis(size.clone()), b.axis(taps));
+        let (i, r) = (b.at(at), b.at(tap));
+        let (one, two) = (b.int(1), b.int(2));
+        let place = b.add(i, r);
+        let (left, right) = (b.sub(place, two), b.sub(place, one));
+        let (in_x, in_y) = (b.in_range(left, &size), b.in_range(right, &short));
+        let (left, right) = (b.load_if(x, vec![left], Some(in_x)), b.load_if(y, vec![right], Some(in_y)));
+        let value = b.mul(left, right);
+        let acc = Acc { op: AccOp::Sum, value, dtype: DType::F32 };
+        b.reduce_stage((vec![at], vec![tap]), acc, (z, vec![i]), |_, sum| sum);
+        let inputs = [ramp(DType::F32, &[n as usize], 0.5), ramp(DType::F32, &[n as usize - 3], 0.25)];
+        agree(&b.finish(), &no_symbols, &inputs, 1e-5);
+    }
+}
+
 #[test]
 fn the_extremes_of_rows_with_nan_and_infinities_agree() {
     for (op, dtype) in [AccOp::Max, AccOp::Min]
@@ -336,6 +361,50 @@ fn checks_in_front_of_empty_loops_agree() {
             assert_eq!(run(&k, &env, &inputs), Err(1), "{m} x {n}");
         } else {
             agree(&k, &env, &inputs, 0.0);
+        }
+    }
+}
+
+/// Loads of temporaries go in front of loops that they don't depend on, also where those have no positions.
+#[test]
+fn temporaries_beside_empty_axes_agree() {
+    let f = DType::F32;
+    let symbol = |name: &str| Dim::symbol(Symbol::bounded(name, 0, Some(64)));
+    for (len, lengths) in [(symbol("K"), &[0usize, 1, 5][..]), (Dim::from(0), &[0])] {
+        // The rows of `x` plus their sums; and the sums of what that gives plus the sums.
+        let rows = symbol("M");
+        let mut b = Builder::new("row_sums");
+        let full = TensorType { dtype: f, shape: vec![rows.clone(), len.clone()] };
+        let (x, y) = (b.input(&full), b.output(&full));
+        let z = b.output(&TensorType { dtype: f, shape: vec![rows.clone()] });
+        let (sum, total) = (b.temp(ty(&[])), b.temp(TensorType { dtype: f, shape: vec![len.clone()] }));
+        let row = b.axis(rows);
+        let axes: Vec<_> = (0..4).map(|_| b.axis(len.clone())).collect();
+        b.kernel_mut().outer = vec![row];
+        let (i, at) = (b.at(row), b.all(&axes));
+        let of_row = |value| Acc { op: AccOp::Sum, value, dtype: f };
+        let v = b.load(x, vec![i, at[0]]);
+        b.reduce_stage((vec![], vec![axes[0]]), of_row(v), (sum, vec![]), |_, a| a);
+        let (v, s) = (b.load(x, vec![i, at[1]]), b.load(sum, vec![]));
+        let both = b.add(v, s);
+        b.map_stage(vec![axes[1]], y, vec![i, at[1]], both);
+        // For each position the sum over all of them, of products with what is the same for all.
+        let (v, s) = (b.load(x, vec![i, at[3]]), b.load(sum, vec![]));
+        let product = b.mul(v, s);
+        b.reduce_stage((vec![axes[2]], vec![axes[3]]), of_row(product), (total, vec![at[2]]), |b, a| {
+            b.add(a, s)
+        });
+        let last = b.axis(len.clone());
+        let j = b.at(last);
+        let (v, s) = (b.load(total, vec![j]), b.load(sum, vec![]));
+        let product = b.mul(v, s);
+        b.reduce_stage((vec![], vec![last]), of_row(product), (z, vec![i]), |b, a| b.add(a, s));
+        let k = b.finish();
+        for m in [0usize, 1, 3] {
+            for n in lengths {
+                let env = |s: &Symbol| Some(if *s.name == *"M" { m } else { *n } as i64);
+                agree(&k, &env, &[ramp(f, &[m, *n], 0.5)], 1e-5);
+            }
         }
     }
 }

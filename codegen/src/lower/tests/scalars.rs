@@ -160,3 +160,22 @@ fn bitcasts_agree() {
         agree_within(OptLevel::None, &k, &no_symbols, &[tensor(from, &values)], Tolerance::Ulps(0.0));
     }
 }
+
+/// Around the ends of what an integer type holds, and where there is no integer.
+#[test]
+fn floats_become_the_nearest_integers_that_there_are() {
+    for from in [DType::F64, DType::F32] {
+        for to in [DType::I8, DType::U8, DType::I16, DType::U16] {
+            let (lo, hi) = to.int_range().expect("an integer type");
+            let ends = [lo as f64, hi as f64];
+            let mut values: Vec<f64> =
+                ends.iter().flat_map(|end| [-1.0, -0.5, 0.0, 0.5, 1.0].map(|by| end + by)).collect();
+            values.extend([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.5, -0.5]);
+            let k =
+                functions(format!("{from}_to_{to}"), &[from], values.len(), |b, x| vec![b.cast(to, x[0])]);
+            for opt in [OptLevel::None, OptLevel::Fast] {
+                agree_within(opt, &k, &no_symbols, &[tensor(from, &values)], Tolerance::Ulps(0.0));
+            }
+        }
+    }
+}
