@@ -25,7 +25,12 @@ fn taps(kernel: &Kernel, stage: &Stage) -> Option<Vec<Vec<i64>>> {
         stage.reduce.iter().map(|a| kernel.extent(*a).as_const()).collect::<Option<_>>()?;
     let position = |number: i64| {
         let mut rest = number;
-        let mut at: Vec<i64> = extents.iter().rev().map(|n| (rest % n, rest /= n).0).collect();
+        let innermost_first = extents.iter().rev().map(|n| {
+            let at = rest % n;
+            rest /= n;
+            at
+        });
+        let mut at: Vec<i64> = innermost_first.collect();
         at.reverse();
         at
     };
