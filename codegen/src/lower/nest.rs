@@ -113,10 +113,11 @@ impl Emitter<'_> {
         if !stage.scan && wants_block(self.kernel, stage, free.last().copied()) {
             let (last, outer) = free.split_last().expect("has a last axis");
             let beyond = [&[*last], &stage.reduce[..]].concat();
+            let bounds = Bounds::of(self.kernel, stage, *last);
             self.over_stage_axes(stage, (outer, &beyond), &[], &mut |e, _| {
-                if !e.windowed(stage, *last) {
+                if !e.windowed(stage, *last, bounds.as_ref()) {
                     let (lo, hi) = e.range(*last);
-                    e.blocked(stage, *last, (&lo, &hi));
+                    e.blocked(stage, *last, (&lo, &hi), bounds.as_ref());
                 }
                 vec![]
             });
@@ -150,8 +151,15 @@ impl Emitter<'_> {
         }
     }
 
-    /// A reduction with the block of the axis `last` innermost, for these positions on it.
-    pub fn blocked(&mut self, stage: &Stage, last: AxisId, (first, n): (&Val, &Val)) {
+    /// A reduction with the block of the axis `last` innermost, for these positions on it, under a guard with these
+    /// bounds.
+    pub fn blocked(
+        &mut self,
+        stage: &Stage,
+        last: AxisId,
+        (first, n): (&Val, &Val),
+        bounds: Option<&Bounds>,
+    ) {
         let arrays: Vec<(String, Ty)> = stage
             .accs
             .iter()
@@ -160,7 +168,6 @@ impl Emitter<'_> {
                 (self.array(ty, BLOCK), ty)
             })
             .collect();
-        let bounds = Bounds::of(self.kernel, stage, last);
         self.for_loop((first, n), BLOCK, &[], |e, start, _| {
             let block = e.w.index(BLOCK);
             let end = e.w.bin("arith.addi", &start, &block);
@@ -181,10 +188,10 @@ impl Emitter<'_> {
                 }
             });
             e.over_stage_axes(stage, (&stage.reduce, &[last]), &[], &mut |e, _| {
-                let inside = bounds.as_ref().map(|b| b.range(e, stage, whole));
+                let inside = bounds.map(|b| b.range(e, stage, whole));
                 let inside = inside.as_ref().map_or(whole, |(lo, hi)| (lo, hi));
                 let mut accumulate = |e: &mut Self, j: &Val| {
-                    if let Some(bounds) = &bounds {
+                    if let Some(bounds) = bounds {
                         let holds = e.w.int(super::writer::I1, 1);
                         e.known.insert(bounds.guard, holds);
                     }

@@ -63,9 +63,9 @@ fn is_short(kernel: &Kernel, stage: &Stage, taps: usize) -> bool {
 }
 
 impl Emitter<'_> {
-    /// A reduction over a small window along the axis `last`. False, and nothing written, where it isn't one.
-    pub fn windowed(&mut self, stage: &Stage, last: AxisId) -> bool {
-        let bounds = Bounds::of(self.kernel, stage, last);
+    /// A reduction over a small window along the axis `last`, under a guard with these bounds. False, and nothing written,
+    /// where it isn't one.
+    pub fn windowed(&mut self, stage: &Stage, last: AxisId, bounds: Option<&Bounds>) -> bool {
         let Some(taps) = taps(self.kernel, stage) else { return false };
         // The last run of a row may do again what the one before did.
         let overwrites = stage.stores.iter().all(|store| store.update.is_none());
@@ -76,7 +76,7 @@ impl Emitter<'_> {
         }
         let (first, end) = self.range(last);
         let (mut lo, mut hi) = (first.clone(), end.clone());
-        if let Some(bounds) = &bounds {
+        if let Some(bounds) = bounds {
             for tap in &taps {
                 self.enter_tap(stage, tap);
                 let (from, to) = bounds.range(self, stage, (&first, &end));
@@ -98,7 +98,7 @@ impl Emitter<'_> {
             let start = e.w.bin("arith.addi", &lo, &start);
             let start = e.w.bin("arith.minsi", &start, &latest);
             let end = e.w.bin("arith.addi", &start, &width);
-            e.window_points(stage, last, (&start, &end), &taps, bounds.as_ref());
+            e.window_points(stage, last, (&start, &end), &taps, bounds);
             vec![]
         });
         if bounds.is_some() {
@@ -108,7 +108,7 @@ impl Emitter<'_> {
         }
         self.w.open_else();
         self.known.clear();
-        self.blocked(stage, last, (&first, &end));
+        self.blocked(stage, last, (&first, &end), bounds);
         self.w.close_if();
         self.known = known;
         true
