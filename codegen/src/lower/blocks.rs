@@ -7,7 +7,7 @@
 
 use super::access::product;
 use super::collapse::{Rebuild, rebuild};
-use super::contract::Contract;
+use super::contract::{Contract, FEW_ROWS};
 use super::emitter::Emitter;
 use super::span::Tiling;
 use super::writer::Val;
@@ -23,8 +23,6 @@ const MOST: i64 = 96;
 const LEAST: i64 = 24;
 /// Tiles a core below which blocks are made smaller, so that threads have work.
 const FEW_TILES: i64 = 1;
-/// Fewer rows than these don't fill a register block.
-const FEW_ROWS: i64 = 4;
 /// What a size without an upper bound counts as.
 const USUAL: i64 = 512;
 

@@ -48,7 +48,7 @@ const LEAST_PANELS: i64 = 2;
 const ROW_BLOCKS: i64 = 16;
 /// Rows below which the register block is one of just these rows, over more columns: then memory is what takes the time,
 /// and panels of the columns are read in one stream.
-const FEW_ROWS: i64 = 4;
+pub const FEW_ROWS: i64 = 4;
 /// Tiles a core below which rows are split too, so that threads have work.
 const FEW_TILES: i64 = 2;
 
