@@ -90,6 +90,7 @@ impl Tile<'_> {
         value: &dyn Fn(&mut Emitter, &str, &Val, i64) -> Val,
     ) -> String {
         let c = self.c;
+        debug_assert!(c.mr % streams as i64 == 0, "streams share the rows out evenly");
         let side_by_side = c.mr / streams as i64;
         let names: Vec<String> = (0..streams).map(|i| format!("rows{i}")).collect();
         let mut memory: Vec<_> = names.iter().map(|name| (name.clone(), elem.to_owned(), false)).collect();
