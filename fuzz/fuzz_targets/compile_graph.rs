@@ -11,7 +11,13 @@ use tcc_ir::{Graph, text};
 use tcc_passes::{FoldLimits, Options, default_pipeline};
 
 /// Less work than by default, so that an input takes milliseconds.
-const LIMITS: FoldLimits = FoldLimits { steps: 1 << 16, passes: 0, small_bytes: 1 << 12, widened_bytes: 1 << 12, large_bytes: 1 << 16 };
+const LIMITS: FoldLimits = FoldLimits {
+    steps: 1 << 16,
+    passes: 0,
+    small_bytes: 1 << 12,
+    widened_bytes: 1 << 12,
+    large_bytes: 1 << 16,
+};
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     tcc_fuzz::mutate(data, size, max_size, seed, tcc_fuzz::model::mutate)

@@ -24,7 +24,7 @@ pub struct Emitter<'a> {
     pub stretch: Option<(AxisId, Val, Val)>,
     /// Expressions computed at the present point.
     pub known: IndexMap<ExprId, Val>,
-    /// Checks done in front of the present loops, which don't depend on them.
+    /// Checks and loads of temporaries done in front of the present loops, which they don't depend on.
     pub hoisted: IndexMap<ExprId, Val>,
     /// In front of loops: whether they run. Where they don't, a load may have nothing to read.
     pub reached: Option<Val>,

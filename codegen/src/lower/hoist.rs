@@ -46,7 +46,7 @@ impl Emitter<'_> {
     /// The value of a check that fails only if the loops over `inner` get to it.
     fn check_ahead(&mut self, stage: &Stage, id: ExprId, inner: &[AxisId]) -> Val {
         let Scalar::Check { cond, value } = self.kernel.expr(id) else {
-            unreachable!("only checks are hoisted")
+            unreachable!("only checks come here")
         };
         // Stores behind a reduction are done also where it is empty.
         let stored = !stage.scan && self.kernel.reachable(of_stores(stage))[id.0 as usize];

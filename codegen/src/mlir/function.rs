@@ -117,7 +117,8 @@ pub(crate) fn module_head(index_bits: u32) -> String {
 }
 
 impl Function {
-    /// Appends the functions of the kernel: its entry, its body and what that calls. `index_bits` is the target's width of `index`.
+    /// Appends the functions of the kernel: its entry, its body and what that calls. `index_bits` is the target's width of
+    /// `index`.
     pub fn write(&self, text: &mut String, index_bits: u32) {
         self.assert_plain_name();
         self.write_body(text, index_bits);
