@@ -18,7 +18,7 @@ pub mod target;
 
 pub use compile::{Artifacts, Emit, OptLevel, Options, compile_in, compile_module};
 pub use error::{Error, MlirMessage};
-pub use lower::{Lowered, lower, row_block};
+pub use lower::{Lowered, lower, panel, row_block};
 pub use machine::Machine;
 pub use parallel::{compile_all, compile_image};
 pub use target::Target;

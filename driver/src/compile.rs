@@ -123,6 +123,7 @@ fn machine(target: &Target) -> tcc_passes::Machine {
         // What a thread of any device has for itself.
         scratch: target.is_gpu().then_some(4 << 10),
         row_block: tcc_codegen::row_block(target),
+        panel: tcc_codegen::panel(target),
         // Clocks change while a machine runs; what is compiled must not.
         ..tcc_passes::Machine::default()
     }

@@ -23,6 +23,7 @@ mod window;
 pub(crate) mod writer;
 
 pub use blocks::row_block;
+pub use contract::panel;
 pub use contract::{Layout, prepack};
 pub use span::Span;
 

@@ -206,6 +206,22 @@ impl Estimate<'_> {
         rows.min(columns) >= 4.0 && rows.max(columns) >= 8.0 && points(kernel, &stage.reduce) >= 4.0
     }
 
+    /// Whether a quotient or remainder is found once for a panel of columns of a matrix product, all of its rows: no panel
+    /// reaches over a multiple of the divisor.
+    fn is_of_panel(&self, stage: &Stage, e: &Scalar) -> bool {
+        let Scalar::Binary(BinaryKind::Div | BinaryKind::Mod, at, by) = e else { return false };
+        let panel = i64::from(self.machine.panel);
+        match (self.kernel.expr(*at), self.kernel.expr(*by)) {
+            (Scalar::Axis(_), Scalar::Int(DType::I64, by)) => {
+                panel > 0 && by % panel == 0 && self.is_blocked_product(stage)
+            }
+            (quotient @ Scalar::Binary(BinaryKind::Div, ..), Scalar::Int(..)) => {
+                self.is_of_panel(stage, quotient)
+            }
+            _ => false,
+        }
+    }
+
     /// How many elements a load with this index reads at most.
     fn distinct(&self, buffer: BufferId, index: &[ExprId]) -> f64 {
         let positions = |(e, extent): (&ExprId, &Dim)| {
@@ -255,7 +271,7 @@ impl Estimate<'_> {
             };
             let dtype = dtypes[i];
             let each = if axis.is_none_or(|a| self.along(id, a)) { 1.0 } else { 1.0 / turns };
-            let weight = weight(scalar, dtype) * each;
+            let weight = if self.is_of_panel(stage, scalar) { 0.0 } else { weight(scalar, dtype) * each };
             if dtype != DType::I64 && !matches!(scalar, Scalar::Load { .. }) {
                 flops += weight;
             }

@@ -117,11 +117,12 @@ impl Fusion<'_> {
         let inlined = (is_map(&maker.kernel) && may_inline(consumer, maker, value))
             .then(|| inline_producer(consumer, maker, value))
             .flatten();
-        let appended = if inlined.is_none() { append_consumer(maker, consumer, value) } else { None };
-        let products = has_product(&consumer.kernel) || has_product(&maker.kernel);
+        let made = has_product(&maker.kernel);
+        let appended = if inlined.is_none() { append_consumer(maker, consumer, value, made) } else { None };
+        let products = has_product(&consumer.kernel) || made;
         // What a map computes isn't worth to tie a product to the map's rows.
         let may_join = !products || self.level >= FusionLevel::Horizontal && !is_map(&maker.kernel);
-        let joined = if may_join && appended.is_none() {
+        let joined = if may_join && (appended.is_none() || products) {
             join_rows(consumer, maker, value).filter(|bound| self.fits(&bound.kernel, products))
         } else {
             None

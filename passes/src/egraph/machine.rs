@@ -25,6 +25,8 @@ pub struct Machine {
     /// Rows that are done at once at most where matrix products are among the stages of a kernel; 0 where there is no
     /// schedule for such kernels.
     pub row_block: u32,
+    /// Columns that the schedule of matrix products does side by side; 0 where it has none.
+    pub panel: u32,
     /// Seconds to start a kernel and to wait for its end.
     pub launch: f64,
 }
@@ -95,6 +97,7 @@ impl Default for Machine {
             bandwidth: 40e9,
             scratch: None,
             row_block: 96,
+            panel: 16,
             launch: 1e-6,
         }
     }

@@ -2,8 +2,9 @@
 //! store. Legality only; whether it pays is decided by the caller.
 
 use indexmap::IndexMap;
-use tcc_ir::DType;
 use tcc_ir::kernel::{AxisId, BufferId, BufferKind, Builder, ExprId, Kernel, Scalar, Stage, Store};
+use tcc_ir::ops::BinaryKind;
+use tcc_ir::{DType, Dim};
 
 /// A kernel whose input and output buffers stand for the caller's values `V`, in buffer order.
 #[derive(Clone, Debug)]
@@ -262,11 +263,13 @@ fn is_zero_unless(kernel: &Kernel, value: ExprId, guard: ExprId) -> bool {
 }
 
 /// Puts the map `consumer`, which reads each element of the result `value` of `producer` for one of its own, into the
-/// stores of `producer`; `value` itself is no longer written. None when it isn't legal.
+/// stores of `producer`; `value` itself is no longer written. None when it isn't legal. Where the consumer takes a dim
+/// of the value apart, its positions are quotients and remainders; None then unless `may_divide`.
 pub fn append_consumer<V: Copy + PartialEq>(
     producer: &Bound<V>,
     consumer: &Bound<V>,
     value: V,
+    may_divide: bool,
 ) -> Option<Bound<V>> {
     let old = producer.output_buffer(value)?;
     let reads = consumer.input_buffer(value)?;
@@ -276,6 +279,9 @@ pub fn append_consumer<V: Copy + PartialEq>(
     let map = &consumer.kernel.stages[0];
     let target = map.stores[0].buffer;
     let places = places_in(&consumer.kernel, reads, &map.axes)?;
+    if !may_divide && places.iter().flatten().any(Place::is_part) {
+        return None;
+    }
     // Every store that writes the value gives an element of it, and nothing reads it back.
     let stores: Vec<(usize, usize)> = producer
         .kernel
@@ -322,7 +328,8 @@ pub fn append_consumer<V: Copy + PartialEq>(
         let from = producer.kernel.dtype(stage, store.value);
         let stored = through(&mut b, store.value, from, dtype);
         let zero = b.int(0);
-        let index: Vec<ExprId> = places.iter().map(|p| p.map_or(zero, |p| store.index[p])).collect();
+        let index: Vec<ExprId> =
+            places.iter().map(|p| p.as_ref().map_or(zero, |p| p.within(&mut b, &store.index))).collect();
         let mut copier = Copier {
             from: &consumer.kernel,
             buffers: buffers.clone(),
@@ -338,9 +345,38 @@ pub fn append_consumer<V: Copy + PartialEq>(
     Some(Bound { kernel: b.finish(), inputs, outputs: consumer.outputs.clone() })
 }
 
+/// Where the position on an axis is in the index of a buffer.
+#[derive(Clone, PartialEq, Debug)]
+struct Place {
+    dim: usize,
+    /// Positions of the dim that lie between neighbours on the axis.
+    step: i64,
+    /// How many there are on the axis, where the dim runs on beyond them.
+    extent: Option<i64>,
+}
+
+impl Place {
+    fn is_part(&self) -> bool {
+        self.step != 1 || self.extent.is_some()
+    }
+
+    /// The position on the axis that an index means.
+    fn within(&self, b: &mut Builder, index: &[ExprId]) -> ExprId {
+        let step = b.int(self.step);
+        let at = b.binary(BinaryKind::Div, index[self.dim], step);
+        match self.extent {
+            Some(n) => {
+                let n = b.int(n);
+                b.binary(BinaryKind::Mod, at, n)
+            }
+            None => at,
+        }
+    }
+}
+
 /// For each axis of a map where it is in the index of `buffer`, which is the same for every load and without a guard,
 /// and runs over all of it; axes of extent one needn't be there. Neighbours in memory stay neighbours.
-fn places_in(kernel: &Kernel, buffer: BufferId, axes: &[AxisId]) -> Option<Vec<Option<usize>>> {
+fn places_in(kernel: &Kernel, buffer: BufferId, axes: &[AxisId]) -> Option<Vec<Option<Place>>> {
     let mut loads = kernel.exprs.iter().filter_map(|e| match e {
         Scalar::Load { buffer: b, index, guard } if *b == buffer => Some((index, guard)),
         _ => None,
@@ -350,17 +386,65 @@ fn places_in(kernel: &Kernel, buffer: BufferId, axes: &[AxisId]) -> Option<Vec<O
         return None;
     }
     let shape = &kernel.buffer(buffer).ty.shape;
-    let unit = |n: &tcc_ir::Dim| n.is_const(1);
-    let place = |axis: &AxisId| index.iter().position(|e| *kernel.expr(*e) == Scalar::Axis(*axis));
-    let places: Vec<Option<usize>> = axes.iter().map(place).collect();
-    let whole = axes.iter().zip(&places).all(|(axis, place)| {
-        let n = kernel.extent(*axis);
-        place.map_or(unit(n), |p| shape[p] == *n)
-    });
-    let covered = (0..index.len()).all(|p| unit(&shape[p]) || places.contains(&Some(p)));
-    let last = (0..axes.len()).rfind(|i| !unit(kernel.extent(axes[*i]))).and_then(|i| places[i]);
-    let inner = last == (0..shape.len()).rfind(|p| !unit(&shape[*p]));
-    (whole && covered && inner).then_some(places)
+    let unit = |n: &Dim| n.is_const(1);
+    let mut places: Vec<Option<Place>> = vec![None; axes.len()];
+    for (dim, (position, extent)) in index.iter().zip(shape).enumerate() {
+        for (axis, place) in split(kernel, *position, dim, extent)? {
+            let free = axes.iter().position(|a| *a == axis).filter(|at| places[*at].is_none())?;
+            places[free] = Some(place);
+        }
+    }
+    let whole = axes.iter().zip(&places).all(|(axis, place)| place.is_some() || unit(kernel.extent(*axis)));
+    let last = (0..axes.len()).rfind(|i| !unit(kernel.extent(axes[*i]))).and_then(|i| places[i].as_ref());
+    let inner = match (last, (0..shape.len()).rfind(|p| !unit(&shape[*p]))) {
+        (Some(place), Some(dim)) => place.dim == dim && place.step == 1,
+        (last, dim) => last.is_none() && dim.is_none(),
+    };
+    (whole && inner).then_some(places)
+}
+
+/// The axes that a position on a dim is made of, as digits of a number are: each combination of theirs is another
+/// position, and they give all of the dim. None of them where the dim has one position only.
+fn split(kernel: &Kernel, position: ExprId, dim: usize, extent: &Dim) -> Option<Vec<(AxisId, Place)>> {
+    let mut steps = Vec::new();
+    steps_of(kernel, position, 1, &mut steps)?;
+    steps.sort_by_key(|(_, step)| *step);
+    let mut below = Dim::from(1);
+    let mut digits = Vec::new();
+    let n = steps.len();
+    for (i, (axis, step)) in steps.into_iter().enumerate() {
+        let own = kernel.extent(axis);
+        if !below.is_const(step) {
+            return None;
+        }
+        below = below * own.clone();
+        let next = if i + 1 == n { None } else { Some(own.as_const().filter(|n| *n > 0)?) };
+        digits.push((axis, Place { dim, step, extent: next }));
+    }
+    (below == *extent).then_some(digits)
+}
+
+/// What each axis is multiplied by in a sum of axes; those of extent one are left out. None for anything else.
+fn steps_of(kernel: &Kernel, e: ExprId, by: i64, steps: &mut Vec<(AxisId, i64)>) -> Option<()> {
+    match kernel.expr(e) {
+        Scalar::Axis(a) if kernel.extent(*a).is_const(1) => Some(()),
+        Scalar::Axis(a) => {
+            steps.push((*a, by));
+            Some(())
+        }
+        Scalar::Int(_, 0) => Some(()),
+        Scalar::Binary(BinaryKind::Add, x, y) => {
+            steps_of(kernel, *x, by, steps)?;
+            steps_of(kernel, *y, by, steps)
+        }
+        Scalar::Binary(BinaryKind::Mul, x, k) | Scalar::Binary(BinaryKind::Mul, k, x)
+            if matches!(kernel.expr(*k), Scalar::Int(..)) =>
+        {
+            let Scalar::Int(_, k) = kernel.expr(*k) else { unreachable!("matched") };
+            steps_of(kernel, *x, by.checked_mul(*k).filter(|by| *by > 0)?, steps)
+        }
+        _ => None,
+    }
 }
 
 /// Name of a fused kernel: its parts, shortened when there are many.

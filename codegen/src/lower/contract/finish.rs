@@ -6,7 +6,9 @@ use crate::lower::emitter::Emitter;
 use crate::lower::repr::register;
 use crate::lower::scalar::INDEX;
 use crate::lower::writer::Val;
+use tcc_ir::DType;
 use tcc_ir::kernel::{AxisId, BufferId, ExprId, Kernel, Scalar, Stage};
+use tcc_ir::ops::BinaryKind;
 
 /// Whether the stores, and what they load, see the axes `n` as one: every index that they occur in has all of them,
 /// in order, over dims of just their extents; and nothing else depends on them. The position of column number `j`
@@ -80,19 +82,58 @@ impl Tile<'_> {
         let (zero, width) = (e.w.index(0), e.w.index(c.kept_columns()));
         let columns = e.w.bin("arith.subi", &pass.n_total, &pass.first);
         let columns = e.w.bin("arith.minui", &columns, &width);
+        let divided = !self.divided(e.kernel).is_empty();
         e.for_loop((&pass.rows.0, &pass.rows.1), 1, &[], |e, m, _| {
             e.set_axes_from_linear(&c.m, &m);
             let row = e.w.bin("arith.subi", &m, &pass.rows.0);
             let row = e.w.bin("arith.muli", &row, &width);
-            self.finish_columns(e, pass, &row, (&zero, &columns));
+            if divided {
+                self.over_panels(e, pass, &|e, p| {
+                    let nr = e.w.index(c.nr());
+                    let first = e.w.bin("arith.muli", p, &nr);
+                    let sums = e.w.bin("arith.addi", &row, &first);
+                    let left = e.w.bin("arith.subi", &columns, &first);
+                    let n = e.w.bin("arith.minui", &left, &nr);
+                    self.finish_columns(e, pass, &sums, (&first, &n));
+                });
+            } else {
+                self.finish_columns(e, pass, &row, (&zero, &columns));
+            }
             vec![]
         });
+    }
+
+    /// Quotients and remainders of the column's number that are those of a panel's first one, or move in step with it:
+    /// no panel reaches over a multiple of the divisor.
+    fn divided(&self, kernel: &Kernel) -> Vec<(ExprId, BinaryKind, i64)> {
+        let [axis] = self.c.n[..] else { return Vec::new() };
+        let part = |(i, e): (usize, &Scalar)| match e {
+            Scalar::Binary(kind @ (BinaryKind::Div | BinaryKind::Mod), at, by)
+                if *kernel.expr(*at) == Scalar::Axis(axis) =>
+            {
+                let Scalar::Int(DType::I64, by) = kernel.expr(*by) else { return None };
+                (*by > 0 && by % self.c.nr() == 0).then_some((ExprId(i as u32), *kind, *by))
+            }
+            _ => None,
+        };
+        kernel.exprs.iter().enumerate().filter_map(part).collect()
     }
 
     /// Stores `n` columns of a row, from the tile's column `first` on. `row` is the place of the first one's sum.
     fn finish_columns(&self, e: &mut Emitter, pass: &Pass, row: &Val, (first, n): (&Val, &Val)) {
         let c = self.c;
         let zero = e.w.index(0);
+        let n0 = e.w.bin("arith.addi", &pass.first, first);
+        let n0 = e.w.index_cast(&n0, INDEX);
+        let parts: Vec<(ExprId, BinaryKind, Val)> = self
+            .divided(e.kernel)
+            .into_iter()
+            .map(|(id, kind, by)| {
+                let by = e.w.int(INDEX, by);
+                let op = if kind == BinaryKind::Div { "arith.divui" } else { "arith.remui" };
+                (id, kind, e.w.bin(op, &n0, &by))
+            })
+            .collect();
         e.for_loop((&zero, n), 1, &[], |e, j, _| {
             let column = e.w.bin("arith.addi", first, &j);
             if c.flat_stores {
@@ -104,6 +145,12 @@ impl Tile<'_> {
                 e.enter(*c.n.last().expect("columns have an axis"), &at);
             } else {
                 self.enter_lane(e, &column);
+            }
+            let step = e.w.index_cast(&j, INDEX);
+            for (id, kind, part) in &parts {
+                let moves = *kind == BinaryKind::Mod;
+                let part = if moves { e.w.bin("arith.addi", part, &step) } else { part.clone() };
+                e.known.insert(*id, part);
             }
             let at = e.w.bin("arith.addi", row, &j);
             let load = format!("memref.load {}[{at}] : memref<?x{}>", self.sums, c.elem());

@@ -52,6 +52,12 @@ pub const FEW_ROWS: i64 = 4;
 /// Tiles a core below which rows are split too, so that threads have work.
 const FEW_TILES: i64 = 2;
 
+/// Columns of f32 that a register block has; 0 where products have no schedule of their own.
+pub fn panel(target: &Target) -> u32 {
+    let (_, columns) = Contract::register_block(&Machine::of(target), DType::F32);
+    if target.is_gpu() || target.vector_bits == 0 { 0 } else { columns as u32 }
+}
+
 /// A kernel of this class, with what its schedule chose.
 pub struct Contract {
     batch: Vec<AxisId>,

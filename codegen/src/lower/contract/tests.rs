@@ -3,9 +3,10 @@
 use crate::lower::tests::agree;
 use crate::target::Target;
 use tcc_ir::kernel::{BufferKind, Kernel, interpret};
-use tcc_ir::ops::{Cast, Contract, Conv, ConvTranspose};
-use tcc_ir::{DType, Dim, EvalCx, Graph, Loc, Op, Symbol, Tensor, TensorType, Type};
-use tcc_passes::kernels::compose::{Bound, inline_producer};
+use tcc_ir::ops::{Cast, Contract, Conv, ConvTranspose, Reshape, Transpose};
+use tcc_ir::{DType, Dim, EvalCx, Graph, Loc, Node, Op, Symbol, Tensor, TensorType, Type, ValueId};
+use tcc_passes::kernels::compose::{Bound, append_consumer, inline_producer};
+use tcc_passes::kernels::view_op;
 
 /// The kernel of one operator.
 fn kernel_of(op: impl Into<Op>, types: &[Type]) -> Kernel {
@@ -212,6 +213,56 @@ fn operands_laid_out_ahead_agree() {
     assert_eq!(check_prepacked(conv([1, 1], [1, 1], [1, 1], [1, 1], 4), &[&[1, 8, 6, 6], &[24, 2, 3, 3]]), 0);
 }
 
+/// The kernels of a graph's nodes.
+fn kernels_of(g: &Graph) -> Vec<Bound<ValueId>> {
+    let bound = |(_, node): (_, &Node)| {
+        let view = || view_op(&node.op, g.ty(node.inputs[0]), g.ty(node.outputs[0]));
+        let kernel = tcc_passes::kernels::describe(g, node).or_else(view).expect("a kernel");
+        Bound { kernel, inputs: node.inputs.clone(), outputs: node.outputs.clone() }
+    };
+    g.nodes().map(bound).collect()
+}
+
+/// A matrix product whose columns are stored apart: as axes of these extents, in the order `perm` of rows and axes.
+fn product_stored_apart([m, k]: [usize; 2], columns: &[usize], perm: &[usize]) -> Kernel {
+    let mut g = Graph::new("g");
+    let n: usize = columns.iter().product();
+    let x = g.add_input("x", Type::tensor(DType::F32, [m, k]));
+    let y = g.add_input("y", Type::tensor(DType::F32, [k, n]));
+    let product = g.add1(matmul(DType::F32), &[x, y], &Loc::default()).expect("types fit");
+    let dims = std::iter::once(&m).chain(columns).map(|d| Dim::from(*d)).collect();
+    let apart = g.add1(Reshape { dims }, &[product], &Loc::default()).expect("as many elements");
+    g.add(Transpose { perm: perm.to_vec() }, &[apart], &Loc::default()).expect("a permutation");
+    let kernels = kernels_of(&g);
+    let [product_kernel, reshape, transpose] = &kernels[..] else { unreachable!("three nodes") };
+    let moved = inline_producer(transpose, reshape, apart).expect("two maps");
+    append_consumer(product_kernel, &moved, product, true)
+        .expect("each element goes to one place")
+        .kernel
+        .canonical()
+}
+
+#[test]
+fn products_whose_columns_are_stored_apart_agree() {
+    let check = |[m, k]: [usize; 2], columns: &[usize], perm: &[usize]| {
+        let n = columns.iter().product();
+        let inputs = [values(DType::F32, &[m, k], 0), values(DType::F32, &[k, n], 1)];
+        agree(&product_stored_apart([m, k], columns, perm), &none, &inputs, 1e-5);
+    };
+    // Parts that are whole panels, and such that panels reach over.
+    for part in [16, 48, 20] {
+        for m in [1, 6, 13] {
+            check([m, 33], &[3, part], &[1, 0, 2]);
+            check([m, 33], &[2, 3, part], &[2, 1, 0, 3]);
+        }
+    }
+    // Sums wait in memory between blocks of k.
+    check([13, 700], &[3, 48], &[1, 0, 2]);
+    check([13, 700], &[9, 16], &[1, 0, 2]);
+    check([13, 700], &[3, 20], &[1, 0, 2]);
+    check([4, 5], &[1, 16], &[1, 0, 2]);
+}
+
 /// The kernel of an operator on operands of 32 bits, which are widened from these types on the way.
 fn widening_kernel(op: impl Into<Op>, operands: &[(DType, &[usize]); 2]) -> Kernel {
     let mut g = Graph::new("g");
@@ -222,12 +273,7 @@ fn widening_kernel(op: impl Into<Op>, operands: &[(DType, &[usize]); 2]) -> Kern
     };
     let ins = [add(0), add(1)];
     g.add(op, &ins, &Loc::default()).expect("types fit");
-    let bound = |id| {
-        let node = g.node(id);
-        let kernel = tcc_passes::kernels::describe(&g, node).expect("a kernel");
-        Bound { kernel, inputs: node.inputs.clone(), outputs: node.outputs.clone() }
-    };
-    let kernels: Vec<Bound<_>> = g.nodes().map(|(id, _)| bound(id)).collect();
+    let kernels = kernels_of(&g);
     let [x, y, product] = &kernels[..] else { unreachable!("three nodes") };
     let both = inline_producer(product, x, ins[0]).and_then(|k| inline_producer(&k, y, ins[1]));
     both.expect("casts go into products").kernel.canonical()
