@@ -249,12 +249,9 @@ impl State<'_> {
         while !frontier.is_empty() && idle < PATIENCE && seen.len() < MAX_TRIES {
             let mut next: Vec<(f64, Way)> = Vec::new();
             for (_, way) in &frontier {
-                for read in &way.reads {
-                    for producer in &self.ways.of[*read] {
-                        let Some(made) = self.join(i, way, producer, *read) else { continue };
-                        if seen.insert(signature(&made)) {
-                            next.push((self.estimate(&made, i), made));
-                        }
+                for made in way.reads.iter().flat_map(|read| self.joins(i, way, *read)) {
+                    if seen.insert(signature(&made)) {
+                        next.push((self.estimate(&made, i), made));
                     }
                 }
             }
@@ -265,6 +262,23 @@ impl State<'_> {
                 _ => idle += 1,
             }
             frontier = next;
+        }
+        found
+    }
+
+    /// `way` with each kernel that makes its operand `read` inside. A view's work is nothing, so taking it in is worth
+    /// nothing either but for what can be taken in next.
+    fn joins(&self, i: usize, way: &Way, read: usize) -> Vec<Way> {
+        let mut found = Vec::new();
+        for producer in &self.ways.of[read] {
+            let Some(made) = self.join(i, way, producer, read) else { continue };
+            if producer.view {
+                for below in &producer.reads {
+                    let makers = self.ways.of[*below].iter().filter(|maker| !maker.view);
+                    found.extend(makers.filter_map(|maker| self.join(i, &made, maker, *below)));
+                }
+            }
+            found.push(made);
         }
         found
     }

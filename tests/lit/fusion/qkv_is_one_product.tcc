@@ -4,7 +4,7 @@
 // CHECK: kernel @contract_add {
 // CHECK: output b2: f32[32, 160]
 // CHECK-NOT: kernel @contract_add {
-// VERTICAL-COUNT-3: kernel @contract_add {
+// VERTICAL-COUNT-3: kernel @contract_add
 graph @f(%x: f32[32, 48]) {
   %wq = constant {value = f32[48, 64] splat 0.5}
   %wk = constant {value = f32[48, 64] splat 0.25}
