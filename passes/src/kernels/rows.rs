@@ -300,7 +300,10 @@ fn share_axes(kernel: &Kernel) -> Kernel {
 
 /// A later stage that does what an earlier one does, with its temporaries and those that they equal.
 fn repeated_stage(kernel: &Kernel) -> Option<(usize, IndexMap<BufferId, BufferId>)> {
-    let temp = |s: &Store| kernel.buffer(s.buffer).kind == BufferKind::Temp;
+    // What several stages make is the same only if all of them are.
+    let alone =
+        |buffer| kernel.stages.iter().flat_map(|s| &s.stores).filter(|s| s.buffer == buffer).count() == 1;
+    let temp = |s: &Store| kernel.buffer(s.buffer).kind == BufferKind::Temp && alone(s.buffer);
     for (j, later) in kernel.stages.iter().enumerate() {
         let earlier = kernel.stages[..j].iter().find(|earlier| {
             let alike = |(a, b): (&Store, &Store)| {
