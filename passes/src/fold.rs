@@ -38,7 +38,7 @@ pub struct FoldLimits {
     pub small_bytes: u64,
     /// The same for integers of 8 bits that are widened.
     pub widened_bytes: u64,
-    /// Larger ones only when they take the place of operands at least as large, and up to this.
+    /// Larger ones only when they take the place of operands at least as large (products: half as large), and up to this.
     pub large_bytes: u64,
 }
 
@@ -46,7 +46,7 @@ impl Default for FoldLimits {
     fn default() -> Self {
         FoldLimits {
             steps: 1 << 26,
-            passes: 8,
+            passes: 32,
             small_bytes: 1 << 16,
             widened_bytes: 1 << 16,
             large_bytes: 1 << 28,
@@ -182,8 +182,13 @@ impl Fold {
         let only_here = |v: &&ValueId| self.uses[v.0 as usize] == 1;
         let freed: u64 =
             node.inputs.iter().filter(only_here).filter_map(|v| graph.constant_of(*v)).map(n_bytes).sum();
-        made <= self.limits.small_bytes || made <= freed.min(self.limits.large_bytes)
+        made <= self.limits.small_bytes || made <= room(&node.op, freed).min(self.limits.large_bytes)
     }
+}
+
+/// Bytes that a result may have in the place of operands of so many. Products take longer than reading them does.
+pub(crate) fn room(op: &Op, freed: u64) -> u64 {
+    if matches!(op, Op::Contract(_)) { freed.saturating_mul(2) } else { freed }
 }
 
 /// Operators whose results kernels make up as they go instead of loading them.

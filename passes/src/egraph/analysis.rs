@@ -1,7 +1,7 @@
 //! What is known of a class: the types of its results, and its value when that is a constant.
 
 use super::language::{Head, Id, Term};
-use crate::fold::{FREE_BYTES, FoldLimits, is_free, widens};
+use crate::fold::{FREE_BYTES, FoldLimits, is_free, room, widens};
 use egg::DidMerge;
 use tcc_ir::ops::Constant;
 use tcc_ir::tensor::n_elements;
@@ -77,7 +77,7 @@ fn folds(egraph: &EGraph, op: &Op, term: &Term) -> bool {
         return made <= FREE_BYTES;
     }
     let read = term.operands.iter().map(|id| total(&egraph[*id].data.outs)).sum::<Option<u64>>();
-    made <= limits.small_bytes || read.is_some_and(|read| made <= read.min(limits.large_bytes))
+    made <= limits.small_bytes || read.is_some_and(|read| made <= room(op, read).min(limits.large_bytes))
 }
 
 /// Elements of a constant at most that is evaluated here, so that rules see its value. What is larger is folded
