@@ -15,11 +15,36 @@ impl Emitter<'_> {
         body: &mut dyn FnMut(&mut Self, &[Val]) -> Vec<Val>,
     ) -> Vec<Val> {
         let Some((axis, rest)) = axes.split_first() else { return body(self, carried) };
+        if let Some(guard) = self.guard_ahead(stage, &[axes, beyond].concat()) {
+            let holds = self.eval(stage, guard);
+            let (known, hoisted) = (self.known.clone(), self.hoisted.clone());
+            self.w.open_if(&holds);
+            let always = self.w.int(I1, 1);
+            self.hoisted.insert(guard, always);
+            self.known.clear();
+            let done = self.over_stage_axes(stage, (axes, beyond), carried, body);
+            self.w.close_if();
+            (self.known, self.hoisted) = (known, hoisted);
+            return done;
+        }
         self.hoisting(stage, &[axes, beyond].concat(), |e| {
             e.over_axes(&[*axis], carried, &mut |e, inside| {
                 e.over_stage_axes(stage, (rest, beyond), inside, body)
             })
         })
+    }
+
+    /// The guard of all stores of a stage, where it is the same for all positions on `inner` axes, and nothing else is
+    /// done there: loops needn't be entered where it is false.
+    fn guard_ahead(&self, stage: &Stage, inner: &[AxisId]) -> Option<ExprId> {
+        let guard = stage.stores.first()?.guard?;
+        let alone = stage.accs.is_empty() && stage.stores.iter().all(|store| store.guard == Some(guard));
+        let checks = || movable_of(self.kernel, stage).into_iter().map(|id| self.kernel.expr(id));
+        let fits = alone
+            && !self.hoisted.contains_key(&guard)
+            && !checks().any(|e| matches!(e, Scalar::Check { .. }))
+            && !moving(self.kernel, stage, inner)[guard.0 as usize];
+        fits.then_some(guard)
     }
 
     /// Writes loops over `inner` axes, in front of them what the stage does that doesn't depend on these.

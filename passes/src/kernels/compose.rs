@@ -293,7 +293,7 @@ pub fn append_consumer<V: Copy + PartialEq>(
         .collect();
     let plain = |(at, which): &(usize, usize)| {
         let store = &producer.kernel.stages[*at].stores[*which];
-        store.update.is_none() && store.guard.is_none()
+        store.update.is_none()
     };
     let reread =
         producer.kernel.exprs.iter().any(|e| matches!(e, Scalar::Load { buffer, .. } if *buffer == old));
@@ -335,7 +335,8 @@ pub fn append_consumer<V: Copy + PartialEq>(
             buffers: buffers.clone(),
             axes: map.axes.iter().copied().zip(index.iter().copied()).collect(),
             replaced: Some(reads),
-            guard: None,
+            // Where nothing is stored there needn't be anything to read.
+            guard: store.guard,
             done: IndexMap::new(),
         };
         let v = copier.expr(&mut b, map.stores[0].value, &mut |_, _, _| stored);
