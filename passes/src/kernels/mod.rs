@@ -16,6 +16,7 @@ pub mod compose;
 pub mod results;
 pub mod rows;
 mod view;
+pub mod winograd;
 
 use crate::pass::{Changed, Context, Pass, Regions};
 use tcc_ir::graph::{Graph, Node, NodeId};
