@@ -145,13 +145,7 @@ impl Blocks {
             };
             e.stretch = rows.map(|rows| (self.row, zero.clone(), rows));
             match product {
-                Some(contract) => {
-                    let tiles = e.dim_index(&contract.tiles(kernel));
-                    e.for_loop((&zero, &tiles), 1, &[], |e, tile, _| {
-                        scratch = scratch.maximum(&contract.write(e, stage, &tile, base));
-                        vec![]
-                    });
-                }
+                Some(contract) => scratch = scratch.maximum(&contract.write_all(e, stage, base)),
                 None => e.stage(stage, &kernel.outer),
             }
         }

@@ -17,6 +17,7 @@ pub(crate) mod repr;
 mod scalar;
 pub(crate) mod space;
 mod span;
+mod stages;
 #[cfg(test)]
 pub(crate) mod tests;
 mod window;
@@ -34,6 +35,7 @@ use blocks::Blocks;
 use contract::Contract;
 use emitter::Emitter;
 use span::Tiling;
+use stages::Stages;
 use tcc_ir::Dim;
 use tcc_ir::kernel::{AxisId, Kernel, Stage};
 
@@ -65,6 +67,10 @@ pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
         let spans = blocks.tiling(kernel).spans(kernel);
         return write(&blocks.kernel, name, target, Schedule::Blocks(&blocks), spans);
     }
+    if let Some(stages) = Stages::of(kernel, target) {
+        let spans = stages.tiling(kernel).spans(kernel);
+        return write(kernel, name, target, Schedule::Stages(&stages), spans);
+    }
     let Some(contract) = Contract::of(kernel, target) else { return nests(kernel, name, target) };
     let spans = contract.tiling(kernel).spans(kernel);
     write(kernel, name, target, Schedule::Contract(contract), spans)
@@ -87,6 +93,8 @@ enum Schedule<'a> {
     Contract(Contract),
     /// Its stages run over blocks of rows.
     Blocks(&'a Blocks),
+    /// Its stages, some of them blocked matrix products, run at each point of the outer axes.
+    Stages(&'a Stages),
     /// Each stage is a loop nest, at each point of the outer axes.
     Nests(Split),
 }
@@ -95,7 +103,7 @@ impl Schedule<'_> {
     fn tiles(&self, kernel: &Kernel) -> Dim {
         match self {
             Schedule::Contract(contract) => contract.tiles(kernel),
-            Schedule::Blocks(_) => access::product(kernel, &kernel.outer),
+            Schedule::Blocks(_) | Schedule::Stages(_) => access::product(kernel, &kernel.outer),
             Schedule::Nests(split) => split.tiles(kernel),
         }
     }
@@ -106,6 +114,7 @@ impl Schedule<'_> {
         match self {
             Schedule::Contract(contract) => contract.write(e, &kernel.stages[0], tile, temps),
             Schedule::Blocks(blocks) => blocks.write(e, tile, temps),
+            Schedule::Stages(stages) => stages.write(e, tile, temps),
             Schedule::Nests(split) => {
                 split.enter(e, tile, &mut |e, fixed| {
                     kernel.stages.iter().for_each(|stage| e.stage(stage, fixed));

@@ -2,8 +2,10 @@
 //! of memory in place of one a row.
 
 use super::{Contract, uncast};
+use crate::lower::access::depends;
 use crate::lower::blocks::Blocks;
 use crate::lower::collapse::{Rebuild, collapse, rebuild};
+use crate::lower::stages::Stages;
 use crate::target::Target;
 use tcc_ir::kernel::{AxisId, BufferId, BufferKind, Builder, ExprId, Kernel, Scalar};
 use tcc_ir::ops::BinaryKind;
@@ -85,6 +87,13 @@ pub fn prepack(kernel: &Kernel, target: &Target, is_constant: &dyn Fn(usize) -> 
             let c = Contract::if_laid_out(&next.kernel, target)?;
             next.relay(c.layout(&next.kernel, side), is_constant);
         }
+    } else if Blocks::of(kernel, target, &|_| false).is_none() {
+        for stage in 0..kernel.stages.len() {
+            let stages = Stages::of(&next.kernel, target)?;
+            if let Some(c) = &stages.products[stage] {
+                next.relay(c.layout(&next.kernel, Side::Rows), is_constant);
+            }
+        }
     } else {
         for stage in 0..kernel.stages.len() {
             let fixed = |buffer| number(&next.kernel, buffer).is_some_and(is_constant);
@@ -102,15 +111,16 @@ struct Relaid {
     buffer: BufferId,
     layout: Layout,
     axis: AxisId,
-    k: Vec<AxisId>,
+    /// The axes of the layout's others.
+    others: Vec<AxisId>,
 }
 
 impl Prepacked {
     /// Takes a layout up if the operand is constant.
     fn relay(&mut self, new: Option<Relaid>, is_constant: &dyn Fn(usize) -> bool) {
-        let Some(Relaid { buffer, layout, axis, k }) = new else { return };
+        let Some(Relaid { buffer, layout, axis, others }) = new else { return };
         if let Some(input) = number(&self.kernel, buffer).filter(|input| is_constant(*input)) {
-            self.kernel = relaid(&self.kernel, buffer, &layout, axis, &k);
+            self.kernel = relaid(&self.kernel, buffer, &layout, axis, &others);
             self.layouts.push((input, layout));
         }
     }
@@ -137,17 +147,20 @@ impl Contract {
         let [axis] = axes[..] else { return None };
         let operand = if self.pairs { uncast(kernel, operand) } else { operand };
         let as_is = |dtype: DType| self.pairs || dtype == self.dtype;
-        let (buffer, layout) = layout_of(kernel, operand, axis, &self.k, block as usize, &as_is)?;
-        Some(Relaid { buffer, layout, axis, k: self.k.clone() })
+        let moves = |batch: &AxisId| depends(kernel, operand, *batch);
+        let batch = self.batch.iter().copied().filter(moves);
+        let others: Vec<AxisId> = batch.chain(self.k.iter().copied()).collect();
+        let (buffer, layout) = layout_of(kernel, operand, axis, &others, block as usize, &as_is)?;
+        Some(Relaid { buffer, layout, axis, others })
     }
 }
 
-/// The layout for an operand that is one load, by one axis of the result and those of k alone.
+/// The layout for an operand that is one load, by one axis of the result and the others that it has alone.
 fn layout_of(
     kernel: &Kernel,
     operand: ExprId,
     axis: AxisId,
-    k: &[AxisId],
+    others: &[AxisId],
     block: usize,
     as_is: &dyn Fn(DType) -> bool,
 ) -> Option<(BufferId, Layout)> {
@@ -161,7 +174,7 @@ fn layout_of(
         let at = index.iter().position(|i| *kernel.expr(*i) == Scalar::Axis(*a))?;
         (ty.shape[at].as_const().is_some() && ty.shape[at] == *kernel.extent(*a)).then_some(at)
     };
-    let others = k.iter().map(place).collect::<Option<Vec<_>>>()?;
+    let others = others.iter().map(place).collect::<Option<Vec<_>>>()?;
     let blocked = place(&axis)?;
     let covered = |at: usize| at == blocked || others.contains(&at) || ty.shape[at].is_const(1);
     (0..index.len()).all(covered).then_some((*buffer, Layout { blocked, block, others }))
@@ -189,17 +202,18 @@ impl Rebuild for Relay<'_> {
     }
 }
 
-fn relaid(kernel: &Kernel, buffer: BufferId, layout: &Layout, axis: AxisId, k: &[AxisId]) -> Kernel {
+fn relaid(kernel: &Kernel, buffer: BufferId, layout: &Layout, axis: AxisId, others: &[AxisId]) -> Kernel {
     let block = Dim::from(layout.block);
     let blocks = kernel.extent(axis).ceil_div(&block);
     let mut shapes = kernel.clone();
-    let others = k.iter().map(|a| kernel.extent(*a).clone());
+    let others = others.iter().map(|a| kernel.extent(*a).clone());
     shapes.buffers[buffer.0 as usize].ty.shape =
         std::iter::once(blocks).chain(others).chain([block]).collect();
     rebuild(kernel, shapes, &|_| true, &Relay { buffer, layout })
 }
 
-/// The load of an operand that lies in blocks of `block` positions of its only axis, in the order of `k`.
+/// The load of an operand that lies in blocks of `block` positions of its only axis, in the order of `k`, perhaps for
+/// each point of other axes.
 pub fn blocked_load(
     kernel: &Kernel,
     operand: ExprId,
@@ -215,9 +229,12 @@ pub fn blocked_load(
             && *kernel.expr(*a) == Scalar::Axis(*axis)
             && *kernel.expr(*b) == Scalar::Int(DType::I64, block))
     };
+    let (batch, others) = others.split_at(others.len().checked_sub(k.len())?);
+    let extents = &shape[1 + batch.len()..];
+    let free = |id: &ExprId| [axis].into_iter().chain(k).all(|a| !depends(kernel, *id, *a));
     let along =
-        others.len() == k.len()
-            && others.iter().zip(k).zip(&shape[1..]).all(|((id, a), extent)| {
+        batch.iter().all(free)
+            && others.iter().zip(k).zip(extents).all(|((id, a), extent)| {
                 *kernel.expr(*id) == Scalar::Axis(*a) && extent == kernel.extent(*a)
             });
     let fits = part(outer, BinaryKind::Div) && part(inner, BinaryKind::Mod) && shape.last()?.is_const(block);

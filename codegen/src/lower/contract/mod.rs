@@ -314,6 +314,25 @@ impl Contract {
         if self.k_block.is_some() { self.panels * self.nr() } else { self.nr() }
     }
 
+    /// Whether the extents of its axes are known.
+    pub fn is_known(&self, kernel: &Kernel) -> bool {
+        [&self.batch, &self.m, &self.n, &self.k]
+            .into_iter()
+            .all(|axes| product(kernel, axes).as_const().is_some())
+    }
+
+    /// Writes all tiles of `stage`, one after the other. `base` is the scratch memory already taken; gives the scratch
+    /// that the whole needs.
+    pub fn write_all(&self, e: &mut Emitter, stage: &Stage, base: &Dim) -> Dim {
+        let (zero, tiles) = (e.w.index(0), e.dim_index(&self.tiles(e.kernel)));
+        let mut scratch = base.clone();
+        e.for_loop((&zero, &tiles), 1, &[], |e, tile, _| {
+            scratch = self.write(e, stage, &tile, base);
+            vec![]
+        });
+        scratch
+    }
+
     /// Writes a tile of `stage`. `base` is the scratch memory already taken; gives the scratch that the whole needs.
     pub fn write(&self, e: &mut Emitter, stage: &Stage, tile: &Val, base: &Dim) -> Dim {
         let kernel = e.kernel;

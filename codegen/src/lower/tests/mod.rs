@@ -3,6 +3,7 @@
 mod blocks;
 mod nests;
 mod scalars;
+mod stages;
 mod targets;
 
 use super::{Span, lower};
