@@ -46,8 +46,9 @@ pub struct Cost {
 
 /// Estimates a kernel. `constant` tells which of its operands are constants.
 pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) -> bool) -> Cost {
-    let block = Block::of(kernel, machine);
-    let estimate = Estimate { kernel, machine, axes_of: axes_of(kernel), block };
+    let matrices = products::has_matrices(kernel, machine);
+    let block = if matrices { None } else { Block::of(kernel, machine) };
+    let estimate = Estimate { kernel, machine, axes_of: axes_of(kernel), block, matrices };
     let mut total = Cost::default();
     let mut cycles = 0.0;
     // Of each buffer: how often an element is read, and how many different ones at most.
@@ -62,7 +63,12 @@ pub fn of_kernel(kernel: &Kernel, machine: &Machine, constant: &dyn Fn(usize) ->
         let at_stores = if stage.scan { inner } else { parallel };
         let (per_acc, per_store) = estimate.stage(stage, &accs, &stores);
         total.flops += at_stores * per_store.0 + inner * per_acc.0;
-        let reading = block.as_ref().and_then(|b| b.reading(kernel, stage, machine)).unwrap_or(0.0);
+        let reading = match (&block, matrices) {
+            (Some(block), _) => block.reading(kernel, stage, machine),
+            (None, true) => products::reading(kernel, stage, machine),
+            (None, false) => None,
+        };
+        let reading = reading.unwrap_or(0.0);
         cycles +=
             at_stores * per_store.1 + beside(inner * per_acc.1, reading * machine.hertz, APART_IN_PRODUCTS);
         if !estimate.is_blocked_product(stage) {
@@ -158,6 +164,8 @@ struct Estimate<'k> {
     machine: &'k Machine,
     axes_of: Vec<Axes>,
     block: Option<Block>,
+    /// Whether products run as they stand in each stage.
+    matrices: bool,
 }
 
 impl Estimate<'_> {
@@ -196,7 +204,7 @@ impl Estimate<'_> {
         let kernel = self.kernel;
         let Some((x, y)) = contracted(kernel, stage) else { return false };
         if kernel.stages.len() > 1 || !kernel.outer.is_empty() {
-            return self.block.is_some();
+            return self.block.is_some() || self.matrices;
         }
         let only = |a: ExprId, b: ExprId| -> f64 {
             let axes = stage.axes.iter().filter(|axis| self.along(a, **axis) && !self.along(b, **axis));

@@ -142,15 +142,23 @@ impl Fusion<'_> {
         (!products || sized() && pays()) && self.holds(kernel)
     }
 
+    /// Whether there is a schedule for the products of a kernel with temporaries, which a rule may have made for other
+    /// machines.
+    pub fn runs(&self, kernel: &Kernel) -> bool {
+        let scheduled =
+            || products::has_matrices(kernel, self.machine) || Block::of(kernel, self.machine).is_some();
+        let staged = kernel.buffers_of(BufferKind::Temp).next().is_some() && has_product(kernel);
+        !staged || scheduled() && self.holds(kernel)
+    }
+
     /// Whether the temporaries have sizes that are known when scratch memory is made, and stay in the cache.
     pub fn holds(&self, kernel: &Kernel) -> bool {
         let machine = self.machine;
+        // What products work on long enough may come from a share of the last cache too.
+        let shared = machine.caches[1].max(machine.caches[2] / u64::from(machine.cores.max(1)));
         let (bytes, limit) = match Block::of(kernel, machine) {
-            // A block is worked on for long enough to come from a share of the last cache too.
-            Some(block) => {
-                let last = machine.caches[2] / u64::from(machine.cores.max(1));
-                (block.temp_bytes(kernel), machine.caches[1].max(last))
-            }
+            _ if products::has_matrices(kernel, machine) => (products::temp_bytes(kernel), shared),
+            Some(block) => (block.temp_bytes(kernel), shared),
             None => (products::temp_bytes(kernel), machine.caches[1]),
         };
         let known = |d: &Dim| (self.known_at_bind)(d);

@@ -41,6 +41,45 @@ pub fn has_product(kernel: &Kernel) -> bool {
     kernel.stages.iter().any(|s| contracted(kernel, s).is_some())
 }
 
+/// Whether every product of a kernel of several stages is one of matrices at each point of the outer axes, of which one
+/// is the same at all points: the stages run as they stand then, products by the schedule of matrix products.
+pub fn has_matrices(kernel: &Kernel, machine: &Machine) -> bool {
+    if machine.row_block == 0 || kernel.stages.len() < 2 || kernel.outer.is_empty() || kernel.serial {
+        return false;
+    }
+    let axes = rows_of(kernel);
+    let moves = |e: ExprId, axis: &AxisId| axes[e.0 as usize] & bit(*axis) != 0;
+    let is_matrix = |stage: &Stage, (x, y): (ExprId, ExprId)| {
+        let known = |a: &AxisId| kernel.extent(*a).as_const().is_some();
+        let only = |a: ExprId, b: ExprId| {
+            let own: Vec<AxisId> =
+                stage.axes.iter().copied().filter(|axis| moves(a, axis) && !moves(b, axis)).collect();
+            points(kernel, &own)
+        };
+        stage.axes.iter().chain(&stage.reduce).all(known)
+            && kernel.outer.iter().all(|axis| !moves(x, axis))
+                != kernel.outer.iter().all(|axis| !moves(y, axis))
+            && only(x, y).min(only(y, x)) >= 8.0
+            && points(kernel, &stage.reduce) >= 4.0
+    };
+    let products = || kernel.stages.iter().filter_map(|s| Some((s, contracted(kernel, s)?)));
+    products().next().is_some() && products().all(|(stage, operands)| is_matrix(stage, operands))
+}
+
+/// Seconds that such a kernel takes to read the operands of a product for each point of the outer axes but the first.
+pub fn reading(kernel: &Kernel, stage: &Stage, machine: &Machine) -> Option<f64> {
+    let (x, y) = contracted(kernel, stage)?;
+    let again = (points(kernel, &kernel.outer) - 1.0).max(0.0);
+    let used = kernel.reachable([x, y]);
+    let inputs =
+        loads(kernel, &used).map(|(id, _)| kernel.buffer(id)).filter(|b| b.kind == BufferKind::Input);
+    let seconds = inputs.map(|b| {
+        let bytes = size(&b.ty.n_bytes());
+        machine.transfer(bytes, bytes)
+    });
+    Some(again * seconds.sum::<f64>())
+}
+
 /// How a kernel of several stages, products among them, is run: over blocks of an outer axis, whose rows all its
 /// products have. What else a product reads is read once a block.
 #[derive(Clone, Copy, PartialEq, Debug)]

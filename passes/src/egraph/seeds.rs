@@ -135,6 +135,7 @@ impl Fusion<'_> {
         let inputs: Vec<Id> = term.operands.iter().map(|id| self.egraph.find(*id)).collect();
         let mut ins = term.operands.iter().map(|id| &self.egraph[*id].data.outs[0]);
         let kernel = match op {
+            Op::KernelOp(op) if !self.originals.contains(term) && !self.runs(&op.kernel) => return None,
             Op::KernelOp(op) => op.kernel.clone(),
             Op::Reshape(_) | Op::Slice(_) if is_view_op(op, ins.clone().next()?) => {
                 let kernel = view_op(op, ins.next()?, &outs[0]);
