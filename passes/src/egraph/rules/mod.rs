@@ -11,6 +11,7 @@ mod linear;
 mod movement;
 mod quantized;
 mod range;
+mod winograd;
 
 use super::analysis::{EGraph, View};
 use super::language::{Head, Id, Term};
@@ -50,7 +51,8 @@ pub struct Rule {
 }
 
 /// Every rule, by theme.
-pub const RULES: &[&[Rule]] = &[algebra::RULES, movement::RULES, linear::RULES, quantized::RULES];
+pub const RULES: &[&[Rule]] =
+    &[algebra::RULES, movement::RULES, linear::RULES, winograd::RULES, quantized::RULES];
 
 /// What a rule makes: operators over classes that are there.
 #[derive(Clone, Debug)]

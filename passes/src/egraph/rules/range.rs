@@ -135,6 +135,12 @@ pub(super) fn are_moderate(view: View, a: Id, b: Id) -> bool {
     fits(view, a, b, |format, a, b| a.most.max(b.most).max(a.most * b.most) <= format.high())
 }
 
+/// Whether the elements of a fixed operand are so far from the largest number that sums of a few with small factors, and
+/// what they are added to, don't overflow for them.
+pub(super) fn is_moderate(view: View, a: Id) -> bool {
+    fits(view, a, a, |format, a, _| a.most <= format.high() / 64.0)
+}
+
 /// A test of two fixed operands of one type. Integers wrap alike in whatever order.
 fn fits(view: View, a: Id, b: Id, test: fn(Format, Sizes, Sizes) -> bool) -> bool {
     let Some(dtype) = view.tensor(a).map(|t| t.dtype) else { return false };

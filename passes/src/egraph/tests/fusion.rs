@@ -2,8 +2,10 @@
 
 use super::{check, fused, input, kernels};
 use crate::egraph::FusionLevel;
-use crate::testing::Random;
+use crate::testing::{Random, same};
 use crate::{Machine, Options};
+use tcc_ir::Value;
+use tcc_ir::eval::evaluate;
 
 const SOFTMAX: &str = "graph @f(%x: f32[64, 256]) {
     %0 = reduce %x {kind = max, axes = [1], keepdims = true}
@@ -123,4 +125,40 @@ fn a_product_and_the_normalisation_of_its_rows_are_one_kernel() {
     let graph = fused(&product, &horizontal());
     println!("{}", tcc_ir::text::print(&graph));
     assert_eq!(kernels(&graph).len(), 1);
+}
+
+/// Two convolutions of one image, of odd extents: the residual goes into the stores of one, guarded ones too.
+#[test]
+fn convolutions_by_tiles_take_in_what_follows() {
+    let random = &mut Random(13);
+    let weights = |random: &mut Random| {
+        let Value::Tensor(t) = input(vec![8, 8, 3, 3], random) else { unreachable!("a tensor") };
+        format!("{:?}", t.floats())
+    };
+    let attrs = "strides = [1, 1], dilations = [1, 1], pads_before = [1, 1], pads_after = [1, 1], groups = 1";
+    let text = format!(
+        "graph @f(%x: f32[2, 8, 21, 13], %r: f32[2, 8, 21, 13], %b: f32[8, 1, 1]) {{
+        %v = constant {{value = f32[8, 8, 3, 3] {}}}
+        %w = constant {{value = f32[8, 8, 3, 3] {}}}
+        %zero = constant {{value = f32[] [0.0]}}
+        %0 = conv %x, %v {{{attrs}}}
+        %1 = add %0, %b
+        %2 = add %1, %r
+        %3 = max %2, %zero
+        %4 = conv %x, %w {{{attrs}}}
+        return %3, %4
+    }}",
+        weights(random),
+        weights(random)
+    );
+    let slow = Machine { flops_per_cycle: 1, cores: 1, launch: 1e-3, ..Machine::default() };
+    let graph = fused(&text, &Options { machine: slow, ..Options::default() });
+    let names: Vec<&str> = kernels(&graph).iter().map(|k| k.kernel.name.as_str()).collect();
+    assert!(!names.is_empty() && names.iter().all(|name| name.contains("winograd")), "{names:?}");
+    let before = tcc_ir::text::parse(&text).expect("a graph");
+    let inputs = [[2, 8, 21, 13], [2, 8, 21, 13]].map(|shape| input(shape.to_vec(), random));
+    let inputs = [&inputs[..], &[input(vec![8, 1, 1], random)]].concat();
+    let (want, have) =
+        (evaluate(&before, &inputs).expect("it runs"), evaluate(&graph, &inputs).expect("it runs"));
+    assert!(want.iter().zip(&have).all(|(a, b)| same(a, b)));
 }

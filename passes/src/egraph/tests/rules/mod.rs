@@ -8,6 +8,7 @@ mod linear;
 mod movement;
 mod quantized;
 mod range;
+mod winograd;
 
 use crate::egraph::analysis::View;
 use crate::egraph::language::Id;
@@ -38,7 +39,8 @@ const fn sample(rule: &'static str, dtypes: &'static [DType], text: &'static str
 }
 
 /// By theme.
-const SAMPLES: [&[Sample]; 4] = [algebra::SAMPLES, movement::SAMPLES, linear::SAMPLES, quantized::SAMPLES];
+const SAMPLES: [&[Sample]; 5] =
+    [algebra::SAMPLES, movement::SAMPLES, linear::SAMPLES, winograd::SAMPLES, quantized::SAMPLES];
 
 /// A graph made from a sample; None when the sizes don't go together.
 fn instantiate(
@@ -73,9 +75,14 @@ fn moves_infinities(rule: &Rule) -> bool {
     rule.numerics == Numerics::Approximate || rule.name == "sum-of-products"
 }
 
+/// Whether infinities and NaN in the data reach results that don't depend on them.
+fn spreads_infinities(rule: &Rule) -> bool {
+    rule.name == "winograd"
+}
+
 /// Numbers that hurt: all of them for exact rules. Others get data of ordinary size with special ones among them, and
 /// constants from the whole range of the type; but those which may move infinities, which may overflow elsewhere,
-/// get ordinary ones only.
+/// get ordinary ones only; and none that aren't finite where these would spread.
 fn tensor(random: &mut Random, dtype: DType, shape: Vec<usize>, rule: &Rule, constant: bool) -> Tensor {
     if rule.numerics == Numerics::Exact || !dtype.is_float() {
         return random.tensor(dtype, shape);
@@ -98,6 +105,7 @@ fn tensor(random: &mut Random, dtype: DType, shape: Vec<usize>, rule: &Rule, con
     let number = |r: &mut Random| {
         let special = r.chance(8).then(|| *r.pick(&[0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY]));
         let v = ordinary(r) * if each { scale(r) } else { all };
+        let clean = clean || spreads_infinities(rule);
         special.filter(|v| !clean || *v == 0.0).unwrap_or(v)
     };
     let elems: Vec<f64> = (0..n).map(|_| number(random)).collect();
