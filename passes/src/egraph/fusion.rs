@@ -143,12 +143,12 @@ impl Fusion<'_> {
     }
 
     /// Whether there is a schedule for the products of a kernel with temporaries, which a rule may have made for other
-    /// machines.
+    /// machines. It fuses what would be several kernels.
     pub fn runs(&self, kernel: &Kernel) -> bool {
         let scheduled =
             || products::has_matrices(kernel, self.machine) || Block::of(kernel, self.machine).is_some();
         let staged = kernel.buffers_of(BufferKind::Temp).next().is_some() && has_product(kernel);
-        !staged || scheduled() && self.holds(kernel)
+        !staged || self.level > FusionLevel::None && scheduled() && self.holds(kernel)
     }
 
     /// Whether the temporaries have sizes that are known when scratch memory is made, and stay in the cache.
