@@ -138,7 +138,8 @@ pub(super) fn are_moderate(view: View, a: Id, b: Id) -> bool {
 /// Whether the elements of a fixed operand are so far from the largest number that sums of a few with small factors, and
 /// what they are added to, don't overflow for them.
 pub(super) fn is_moderate(view: View, a: Id) -> bool {
-    fits(view, a, a, |format, a, _| a.most <= format.high() / 64.0)
+    let known = || Some((format(view.tensor(a)?.dtype)?, sizes(view, a, DEPTH)?));
+    known().is_some_and(|(format, sizes)| sizes.most <= format.high() / 64.0)
 }
 
 /// A test of two fixed operands of one type. Integers wrap alike in whatever order.
