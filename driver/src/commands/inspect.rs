@@ -92,6 +92,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             args.draw.iter().try_for_each(|picture| picture.draw(&manifest))?;
         }
         Kind::Onnx | Kind::Text => {
+            if args.plan {
+                let problem =
+                    "--plan can't be used with a model, as only a package has a plan; compile it first";
+                return Ok(wrong_usage(problem));
+            }
             let graph = model(&args.file)?;
             if let Some(picture) = &args.draw {
                 draw(picture, graph, args)?;
