@@ -68,7 +68,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         // A relative path may lead to the same file as another one.
         if path.canonicalize().is_ok_and(|to| args.model.canonicalize().is_ok_and(|from| from == to)) {
             let message = format!("{}: the package would take the place of the model", path.display());
-            return Err(Diagnostic::error(Code::OutputUnwritable, message).into());
+            return Err(Diagnostic::error(Code::OutputUnwritable, message)
+                .help("give it another name or folder with -o OUT.tcc")
+                .into());
         }
         compiled.write(path)?;
     }
