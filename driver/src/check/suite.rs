@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::memory;
 use super::tolerances::Tolerances;
 use super::{Outcome, Verdict};
-use crate::{Result, report};
+use crate::{Code, Diagnostic, Result, report};
 
 /// What to run, and how.
 pub struct Suite {
@@ -29,7 +29,7 @@ pub struct Suite {
 /// Runs the suite; `done` gets each case's name and outcome, in the order of the names.
 ///
 /// # Errors
-/// A folder that can't be read.
+/// A folder that can't be read, and one without a case to run: a wrong name must not look like success.
 pub fn run(suite: &Suite, done: &mut dyn FnMut(&str, &Outcome)) -> Result<()> {
     let mut cases = Vec::new();
     find(&suite.folder, &mut cases)?;
@@ -38,7 +38,17 @@ pub fn run(suite: &Suite, done: &mut dyn FnMut(&str, &Outcome)) -> Result<()> {
         if name.is_empty() { ".".to_string() } else { name }
     };
     let mut cases: Vec<(String, PathBuf)> = cases.into_iter().map(|case| (name(&case), case)).collect();
+    if cases.is_empty() {
+        let found = none(suite, "no folder below has a model.onnx");
+        return Err(found
+            .help("give --suite a folder with cases; `tcc check --help` says what a case is")
+            .into());
+    }
     cases.retain(|(name, _)| name.contains(&suite.matching));
+    if cases.is_empty() {
+        let found = none(suite, &format!("no case below has a name with `{}`", suite.matching));
+        return Err(found.help("a name is the path below --suite; without --match all are checked").into());
+    }
     cases.sort();
 
     let tolerances = Tolerances::of_suite(&suite.folder);
@@ -68,6 +78,11 @@ pub fn run(suite: &Suite, done: &mut dyn FnMut(&str, &Outcome)) -> Result<()> {
         }
     });
     Ok(())
+}
+
+/// There is nothing to run.
+fn none(suite: &Suite, why: &str) -> Diagnostic {
+    Diagnostic::error(Code::InputMismatch, format!("{}: {why}", suite.folder.display()))
 }
 
 /// Folders with a model, not followed through links: a link could lead in circles.
