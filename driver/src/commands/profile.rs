@@ -1,6 +1,10 @@
 //! `--profile`: time and rates of each step.
 
+use tcc::draw::text;
 use tcc_runtime::ProfileRow;
+
+/// Most nodes of a kernel that are named.
+const MOST_NODES: usize = 4;
 
 /// Prints the steps, those that took longest first.
 pub fn show(rows: &[ProfileRow]) {
@@ -19,7 +23,7 @@ pub fn show(rows: &[ProfileRow]) {
             rate(row.flops),
             rate(row.bytes),
             row.name,
-            row.source
+            text::names(&row.source, MOST_NODES)
         );
     }
     println!("{:>9.3} {:>6} in {} steps", total * 1e3, "", rows.len());

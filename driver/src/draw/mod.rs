@@ -8,7 +8,7 @@ mod layout;
 mod scene;
 mod steps;
 mod svg;
-mod text;
+pub mod text;
 mod values;
 
 use std::path::{Path, PathBuf};

@@ -44,6 +44,14 @@ pub fn lines(all: &[String]) -> Vec<String> {
     some
 }
 
+/// A list of names with commas: the first ones, and how many there are besides.
+pub fn names(list: &str, most: usize) -> String {
+    match list.match_indices(", ").nth(most - 1) {
+        Some((end, _)) => format!("{} and {} more", &list[..end], list[end + 2..].split(", ").count()),
+        None => list.to_string(),
+    }
+}
+
 /// Width in letters of a fixed width; those of East Asia and pictures take two, punctuation and arrows don't.
 pub fn columns(text: &str) -> usize {
     let is_wide = |c: char| c >= '\u{1100}' && !('\u{2000}'..='\u{2bff}').contains(&c) && c != UNSHOWN;
@@ -85,6 +93,12 @@ mod tests {
         assert_eq!(shorten("漢字漢字漢字", 4), "漢字…字");
         assert_eq!([shorten("ab", 1), shorten("ab", 0)], ["…", "…"]);
         assert_eq!(["a漢", "a…→", "\u{fffd}"].map(columns), [3, 3, 1]);
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        assert_eq!(["", "a", "a, b"].map(|list| names(list, 2)), ["", "a", "a, b"]);
+        assert_eq!(names("a, b, c, d", 2), "a, b and 2 more");
     }
 
     #[test]
