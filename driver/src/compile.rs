@@ -198,6 +198,19 @@ impl Compiled {
     }
 }
 
+/// Refuses a target whose code this machine can't run, before anything is compiled for it.
+pub fn check_runs_here(target: &str) -> Result<()> {
+    let target = Target::named(target).map_err(|error| report::codegen(&error))?;
+    let (arch, here) = (target.arch.rust_name(), std::env::consts::ARCH);
+    if target.is_gpu() || arch == here {
+        return Ok(());
+    }
+    let message = format!("target `{}`: its code is for {arch}, and this machine is {here}", target.name);
+    Err(Diagnostic::error(Code::TargetUnsupported, message)
+        .help("leave out --target to run it here; `tcc compile` makes a package for another machine")
+        .into())
+}
+
 /// Opens a package, to run it.
 pub fn open(path: &Path) -> Result<Package> {
     Package::open(path).map_err(|error| bad_package(&error, path))

@@ -95,6 +95,7 @@ fn shapes(inputs: &[Value]) -> Vec<Vec<i64>> {
 
 /// Compiles in a process of its own; the time it took in ms, or `None` where it failed.
 fn compile_apart(args: &Args, to: &Path) -> Result<Option<f64>> {
+    compile::check_runs_here(&args.compile.target)?;
     let failed =
         |error: std::io::Error| Diagnostic::error(Code::ResourceLimit, format!("no other process: {error}"));
     let start = Instant::now();

@@ -57,6 +57,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         (true, false) => evaluate(&args, &dims)?,
         (false, true) => execute(&args, &dims, compile::open_whole(&args.model)?)?,
         (false, false) => {
+            compile::check_runs_here(&args.compile.target)?;
             let progress = Progress::start(format!("compiling {}", args.model.display()));
             let options = args.compile.options(tcc_passes::Options::default())?;
             let graph = source::load(&args.model)?.graph;
