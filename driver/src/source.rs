@@ -72,6 +72,12 @@ fn kind_of(start: &[u8]) -> Kind {
 /// # Errors
 /// Everything that is wrong with the file. A package is no model any more, and refused.
 pub fn load(path: &Path) -> Result<Model> {
+    if std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0) {
+        let message = format!("{}: the file is empty, not a model", path.display());
+        return Err(crate::Diagnostic::error(crate::Code::FileMalformed, message)
+            .help("download or export it again")
+            .into());
+    }
     let loaded = match kind(path)? {
         Kind::Package => return Err(not_a_model(path)),
         Kind::Text => load_text(path),
