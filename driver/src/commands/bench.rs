@@ -80,7 +80,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
         "kernels": package.manifest().kernels.len(),
     });
     match (args.json, result.as_object()) {
-        (false, Some(rows)) => rows.iter().for_each(|(key, value)| println!("{key:<23} {value}")),
+        (false, Some(rows)) => {
+            rows.iter().for_each(|(key, value)| match value.as_f64().filter(|_| value.is_f64()) {
+                Some(ms) => println!("{key:<23} {ms:.3}"),
+                None => println!("{key:<23} {value}"),
+            })
+        }
         _ => println!("{result}"),
     }
     Ok(ExitCode::SUCCESS)

@@ -9,6 +9,7 @@ use tcc::check::one::{self, Engine};
 use tcc::check::suite::{self, Suite};
 use tcc::check::{Outcome, Verdict};
 use tcc::compare::Tolerance;
+use tcc::draw::text::plural;
 use tcc::{Code, Diagnostic, Result, compile};
 
 use super::passes::RewriteArgs;
@@ -101,7 +102,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     })?;
     let total: usize = counts.iter().map(|(_, count)| count).sum();
     let counted: Vec<String> = counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
-    eprintln!("{total} cases: {}", counted.join(", "));
+    eprintln!("{}: {}", plural(total, "case"), counted.join(", "));
     let grave = counts.iter().any(|(verdict, count)| verdict.is_grave() && *count > 0);
     Ok(if grave { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches};
 use tcc::draw::PictureFile;
+use tcc::draw::text::plural;
 use tcc::port::{self, Port};
 use tcc::source::{self, Kind};
 use tcc::{Result, compile, plan};
@@ -182,7 +183,14 @@ fn package(path: &Path, with_plan: bool) -> Result<Manifest> {
     row("weights", &format!("{} bytes", header.weights.len));
     row("arena", &format!("{} bytes planned", manifest.arena_bytes));
     let steps: usize = manifest.blocks.iter().map(|block| block.steps.len()).sum();
-    row("steps", &format!("{steps} in {} blocks, {} kernels", manifest.blocks.len(), manifest.kernels.len()));
+    row(
+        "steps",
+        &format!(
+            "{steps} in {}, {}",
+            plural(manifest.blocks.len(), "block"),
+            plural(manifest.kernels.len(), "kernel")
+        ),
+    );
     ports("inputs", &port::package_inputs(&manifest));
     ports("outputs", &port::package_outputs(&manifest));
     launches(&manifest);

@@ -26,5 +26,5 @@ pub fn show(rows: &[ProfileRow]) {
             text::names(&row.source, MOST_NODES)
         );
     }
-    println!("{:>9.3} {:>6} in {} steps", total * 1e3, "", rows.len());
+    println!("{:>9.3} {:>6} in {}", total * 1e3, "", text::plural(rows.len(), "step"));
 }

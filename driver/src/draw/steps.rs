@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tcc_runtime::package::{Block, BlockId, LoopStep, Manifest, Step, Storage, SymbolId, ValueId};
 
 use super::scene::{Kind, Node, Scene};
+use super::text::plural;
 use super::values::{bytes_text, is_constant, root, type_text};
 use crate::Result;
 
@@ -71,8 +72,6 @@ impl Drawing<'_> {
         for io in &self.manifest.outputs {
             self.reader(Kind::Output, None, &io.name, vec![self.ty(io.value)], &[io.value])?;
         }
-        let plural =
-            |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         self.scene.subtitle =
             format!("{}, {}", plural(self.kernels, "kernel"), plural(self.task_graphs, "task graph"));
         Ok(())
@@ -90,7 +89,7 @@ impl Drawing<'_> {
                 let end = (at + graph.steps as usize).min(steps.len());
                 let kernels = steps[at..end].iter().filter(|step| matches!(step, Step::Kernel(_))).count();
                 self.task_graphs += 1;
-                let title = format!("task graph {}: {kernels} kernels", self.task_graphs);
+                let title = format!("task graph {}: {}", self.task_graphs, plural(kernels, "kernel"));
                 frame = Some((self.node(Kind::Tasks, parent, &title, vec![]), end));
             }
             self.step(step, frame.map_or(parent, |(node, _)| Some(node)))?;
