@@ -158,13 +158,12 @@ impl<'a, 'k> Arith<'a, 'k> {
         self.from_bits(&bits)
     }
 
-    /// `y * 2^n` for n in twice the range of normal exponents, rounded once where the result is subnormal.
-    pub fn scale(&mut self, y: &Val, n: &Val) -> Val {
+    /// Two powers of two whose product is 2^n, for n in twice the range of normal exponents: multiplying by one after the
+    /// other rounds once where the result is subnormal.
+    pub fn powers_of_two(&mut self, n: &Val) -> [Val; 2] {
         let half = self.int_c("arith.shrsi", n, 1);
         let rest = self.int_op("arith.subi", n, &half);
-        let (a, b) = (self.power_of_two(&half), self.power_of_two(&rest));
-        let y = self.mul(y, &a);
-        self.mul(&y, &b)
+        [half, rest].map(|n| self.power_of_two(&n))
     }
 
     /// `c[0] + x*(c[1] + x*(...))` by Horner's rule.

@@ -1,39 +1,28 @@
-//! The error function: an odd polynomial below 1, above it 1 - exp(P(|x|)) with P near ln(erfc). Polynomials come from
-//! Chebyshev interpolation in high precision; those of erfc are centred where subtracting the centre is exact.
+//! The error function: -expm1(P(|x|)) with P near ln(erfc), which has a zero where erf has one. In f64, where P would be
+//! long, an odd polynomial below 1, and above it 1 - exp(P(|x|)). Polynomials are near-minimax, from interpolation in high
+//! precision; those of pieces are centred where subtracting the centre is exact.
 
 use super::super::writer::Val;
-use super::arith::{Arith, Coefficients};
-use super::exp::exp;
+use super::arith::Arith;
+use super::exp::{exp, expm1_below_zero};
 
-/// erf t / t - 1 in z = t^2, |t| <= 1.
-const SMALL: Coefficients = Coefficients {
-    f32: &[
-        0.128379167061543415,
-        -0.376126384680287104,
-        0.112837824952368445,
-        -0.0268654307276702429,
-        0.0052210318078580228,
-        -8.48408040553510629e-4,
-        1.1265959025606609e-4,
-        -9.66704457148699642e-6,
-    ],
-    f64: &[
-        0.128379167095512574,
-        -0.376126389031837524,
-        0.112837916709551202,
-        -0.0268661706451298408,
-        0.00522397762542329831,
-        -8.5483270219348296e-4,
-        1.20553329028887354e-4,
-        -1.49256475675193321e-5,
-        1.64620454414684189e-6,
-        -1.63646421581676153e-7,
-        1.4792401209404813e-8,
-        -1.21645600572834501e-9,
-        8.70904512905310669e-11,
-        -4.23094582429533782e-12,
-    ],
-};
+/// For f64: erf t / t - 1 in z = t^2, |t| <= 1.
+const SMALL: &[f64] = &[
+    0.128379167095512574,
+    -0.376126389031837524,
+    0.112837916709551202,
+    -0.0268661706451298408,
+    0.00522397762542329831,
+    -8.5483270219348296e-4,
+    1.20553329028887354e-4,
+    -1.49256475675193321e-5,
+    1.64620454414684189e-6,
+    -1.63646421581676153e-7,
+    1.4792401209404813e-8,
+    -1.21645600572834501e-9,
+    8.70904512905310669e-11,
+    -4.23094582429533782e-12,
+];
 
 /// ln(erfc(t)) around a centre.
 struct Piece {
@@ -41,21 +30,18 @@ struct Piece {
     coefficients: &'static [f64],
 }
 
-/// For f32, from 1 to 4.
-const F32: Piece = Piece {
-    centre: 2.0,
-    coefficients: &[
-        -5.36494126541521293,
-        -4.41816086769388895,
-        -0.923750867771048738,
-        -0.016464675099429373,
-        0.00357086824401977522,
-        -7.33360537490897308e-4,
-        1.35353986446610876e-4,
-        -1.98636200556914822e-5,
-        1.63715141459364356e-6,
-    ],
-};
+/// For f32: ln(erfc(t)) / t + 1, 0 <= t <= 4, with the error that erf can bear.
+const F32: &[f64] = &[
+    -0.12837917161119668,
+    -0.636619381956442247,
+    -0.102777830664278827,
+    0.019153064653883975,
+    1.60394465429436716e-4,
+    -0.00166702571855507657,
+    6.3283584917397529e-4,
+    -1.1764097918905223e-4,
+    9.25623167236797121e-6,
+];
 
 /// For f64, from 1 to 2.25.
 const F64_NEAR: Piece = Piece {
@@ -107,26 +93,33 @@ const F64_FAR: Piece = Piece {
 
 pub fn erf(a: &mut Arith, x: &Val) -> Val {
     let size = a.abs(x);
-    let z = a.mul(&size, &size);
-    let tail = a.polynomial(&z, &SMALL);
-    let near = a.fma(&size, &tail, &size);
     // Beyond the limit the result rounds to 1.
     let limit = a.pick(4.0, 6.0);
     let beyond = a.test("ogt", &size, limit);
     let t = a.sel_c(&beyond, limit, &size);
-    let log = if a.width == 32 {
-        piece(a, &t, &F32)
-    } else {
-        let (first, second) = (piece(a, &t, &F64_NEAR), piece(a, &t, &F64_FAR));
-        let is_first = a.test("olt", &t, 2.25);
-        a.sel(&is_first, &first, &second)
-    };
+    let y = if a.width == 32 { single(a, &t) } else { double(a, &t) };
+    a.copysign(&y, x)
+}
+
+fn single(a: &mut Arith, t: &Val) -> Val {
+    let more = a.horner(t, F32);
+    let minus = a.neg(t);
+    let log = a.fma(t, &more, &minus);
+    expm1_below_zero(a, &log)
+}
+
+fn double(a: &mut Arith, t: &Val) -> Val {
+    let z = a.mul(t, t);
+    let tail = a.horner(&z, SMALL);
+    let near = a.fma(t, &tail, t);
+    let (first, second) = (piece(a, t, &F64_NEAR), piece(a, t, &F64_FAR));
+    let is_first = a.test("olt", t, 2.25);
+    let log = a.sel(&is_first, &first, &second);
     let rest = exp(a, &log);
     let one = a.c(1.0);
     let far = a.sub(&one, &rest);
-    let small = a.test("olt", &size, 1.0);
-    let y = a.sel(&small, &near, &far);
-    a.copysign(&y, x)
+    let small = a.test("olt", t, 1.0);
+    a.sel(&small, &near, &far)
 }
 
 fn piece(a: &mut Arith, t: &Val, piece: &Piece) -> Val {

@@ -1,5 +1,5 @@
 //! Exponentials. exp(x) = 2^n * exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2 (Cody and Waite's reduction in
-//! two parts), exp(r) = 1 + r + r^2 * Q(r) with Q near-minimax (Chebyshev interpolation in high precision).
+//! two parts), exp(r) = 1 + r + r^2 * Q(r) with Q near-minimax (interpolation in high precision).
 
 use super::super::writer::Val;
 use super::arith::{Arith, Coefficients};
@@ -7,12 +7,11 @@ use super::arith::{Arith, Coefficients};
 /// (e^r - 1 - r) / r^2
 const TAIL: Coefficients = Coefficients {
     f32: &[
-        0.50000000134658092,
-        0.166666666816232314,
-        0.0416664649252859054,
-        0.00833331092548090083,
-        0.00139336499963092504,
-        1.98909908246736538e-4,
+        0.499999934123468507,
+        0.166665201082499105,
+        0.041668394262465971,
+        0.00836878038188179416,
+        0.00138144639045212227,
     ],
     f64: &[
         0.5,
@@ -53,17 +52,19 @@ impl Reduced {
         a.fma(square, q, &self.r)
     }
 
-    /// e^r; what 1 + r loses is added back.
-    fn power(&self, a: &mut Arith) -> Val {
+    /// e^r * scale, for a power of two; where r has a low part, what 1 + r loses is added back.
+    fn power(&self, a: &mut Arith, scale: &Val) -> Val {
+        let Some(low) = &self.low else {
+            let less_one = self.less_one(a);
+            return a.fma(&less_one, scale, scale);
+        };
         let one = a.c(1.0);
         let (sum, lost) = a.fast_two_sum(&one, &self.r);
-        let lost = match &self.low {
-            Some(low) => a.add(&lost, low),
-            None => lost,
-        };
+        let lost = a.add(&lost, low);
         let [square, q] = &self.tail;
         let rest = a.fma(square, q, &lost);
-        a.add(&sum, &rest)
+        let y = a.add(&sum, &rest);
+        a.mul(&y, scale)
     }
 }
 
@@ -112,9 +113,10 @@ pub fn exp_scaled(a: &mut Arith, x: &Val, tail: Option<&Val>, power: i64) -> Val
     let (lo, hi) = a.pick(RANGE[0], RANGE[1]);
     let x = clamp(a, x, lo, hi - power as f64);
     let reduced = reduce(a, &x, tail);
-    let y = reduced.power(a);
-    let n = if power == 0 { reduced.n } else { a.int_c("arith.addi", &reduced.n, power) };
-    a.scale(&y, &n)
+    let n = if power == 0 { reduced.n.clone() } else { a.int_c("arith.addi", &reduced.n, power) };
+    let [first, second] = a.powers_of_two(&n);
+    let y = reduced.power(a, &first);
+    a.mul(&y, &second)
 }
 
 /// e^x - 1.
@@ -139,20 +141,29 @@ pub fn expm1(a: &mut Arith, x: &Val) -> Val {
     a.sel(&tiny, x, &y)
 }
 
-/// 1 / (1 + e^-x), from e^-|x| so that neither end loses anything.
-pub fn sigmoid(a: &mut Arith, x: &Val) -> Val {
-    let size = a.abs(x);
-    let minus = a.neg(&size);
-    let e = exp(a, &minus);
+/// e^x - 1 for x from -100 to 0.
+pub fn expm1_below_zero(a: &mut Arith, x: &Val) -> Val {
+    let reduced = reduce(a, x, None);
+    let p = reduced.less_one(a);
+    let power = a.power_of_two(&reduced.n);
     let one = a.c(1.0);
-    let negative = a.test("olt", x, 0.0);
-    let above = a.sel(&negative, &e, &one);
-    let (below, lost) = a.fast_two_sum(&one, &e);
-    let y = a.div(&above, &below);
-    // What 1 + e lost, to first order: y * (1 - lost / below), where 1 / below is y or 1 - y.
-    let other = a.sub(&one, &y);
-    let inverse = a.sel(&negative, &other, &y);
-    let lost = a.mul(&lost, &inverse);
-    let minus = a.neg(&y);
-    a.fma(&minus, &lost, &y)
+    let whole = a.sub(&power, &one);
+    a.fma(&power, &p, &whole)
+}
+
+/// 1 / (1 + e^-x) = s / (s + s * e^-x), with so small a power of two s that s * e^-x never overflows.
+pub fn sigmoid(a: &mut Arith, x: &Val) -> Val {
+    // Where the results round to 1, and to 0.
+    let (lo, hi) = a.pick((-30.0, 104.5), (-40.0, 745.5));
+    let shift = a.pick(24, 53);
+    let minus = a.neg(x);
+    let minus = clamp(a, &minus, lo, hi);
+    let reduced = reduce(a, &minus, None);
+    let n = a.int_c("arith.subi", &reduced.n, shift);
+    let power = a.power_of_two(&n);
+    let less_one = reduced.less_one(a);
+    let one = a.c(2f64.powi(-shift as i32));
+    let below = a.add(&one, &power);
+    let below = a.fma(&less_one, &power, &below);
+    a.div(&one, &below)
 }

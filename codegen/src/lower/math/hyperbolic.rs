@@ -2,7 +2,7 @@
 
 use super::super::writer::Val;
 use super::arith::{Arith, Coefficients};
-use super::exp::{exp, exp_scaled};
+use super::exp::{exp_scaled, expm1_below_zero};
 use super::log::log1p;
 
 /// (sinh t / t - 1) / z with z = t^2, |t| <= 1.
@@ -16,29 +16,6 @@ const SINH: Coefficients = Coefficients {
         2.50521176959078236e-8,
         1.60576796238016377e-10,
         7.74617859301882749e-13,
-    ],
-};
-
-/// (tanh t / t - 1) / z with z = t^2, |t| <= 0.55.
-const TANH: Coefficients = Coefficients {
-    f32: &[
-        -0.33333332005908134,
-        0.133331134587324157,
-        -0.0539093756418479453,
-        0.0213090623285786197,
-        -0.00660961401288462299,
-    ],
-    f64: &[
-        -0.333333333333333065,
-        0.133333333333155969,
-        -0.0539682539488514784,
-        0.0218694877106057283,
-        -0.00886321763101483675,
-        0.00359190408247809628,
-        -0.00145411606112506399,
-        5.81765543159950343e-4,
-        -2.14529326566878555e-4,
-        5.38964092074118223e-5,
     ],
 };
 
@@ -66,18 +43,18 @@ pub fn cosh(a: &mut Arith, x: &Val) -> Val {
     a.add(&grown, &shrunk)
 }
 
-/// 1 - 2e / (1 + e) with e = e^(-2|x|), or an odd polynomial for small arguments.
+/// -E / (2 + E) with E = e^(-2|x|) - 1.
 pub fn tanh(a: &mut Arith, x: &Val) -> Val {
     let size = a.abs(x);
-    let (one, minus_two) = (a.c(1.0), a.c(-2.0));
+    // Beyond the limit the result rounds to 1.
+    let limit = a.pick(10.0, 20.0);
+    let beyond = a.test("ogt", &size, limit);
+    let size = a.sel_c(&beyond, limit, &size);
+    let (two, minus_two) = (a.c(2.0), a.c(-2.0));
     let argument = a.mul(&size, &minus_two);
-    let e = exp(a, &argument);
-    let (above, below) = (a.mul(&e, &minus_two), a.add(&one, &e));
-    let q = a.div(&above, &below);
-    let far = a.add(&one, &q);
-    let near = odd(a, &size, &TANH);
-    let small = a.test("olt", &size, 0.55);
-    let y = a.sel(&small, &near, &far);
+    let e = expm1_below_zero(a, &argument);
+    let below = a.add(&two, &e);
+    let y = a.div(&e, &below);
     a.copysign(&y, x)
 }
 

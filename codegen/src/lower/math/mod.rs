@@ -1,7 +1,7 @@
 //! Math functions as straight-line arithmetic: no target has to have a math library, and LLVM vectorises them.
 //!
 //! Each function is written once over [`Arith`], which computes in f32 or f64; coefficients are per width. f32 results
-//! are within 2 units in the last place (pow 4) and f64 within 4, where multiply-add is fused.
+//! are within 2.5 units in the last place (pow 4) and f64 within 4, where multiply-add is fused.
 
 mod arith;
 mod erf;

@@ -41,7 +41,9 @@ pub fn fmod(e: &mut Emitter, x: &Val, y: &Val) -> Val {
     let ty = a.ty;
     let r = a.w().convert("arith.sitofp", &r, ty);
     let power = a.int_c("arith.subi", &ey, a.bias + a.mantissa);
-    let r = a.scale(&r, &power);
+    let [first, second] = a.powers_of_two(&power);
+    let r = a.mul(&r, &first);
+    let r = a.mul(&r, &second);
     let below = a.cmp("olt", &x_size, &y_size);
     let r = a.sel(&below, &x_size, &r);
     let (finite, nonzero) = (a.test("olt", &x_size, f64::INFINITY), a.test("ogt", &y_size, 0.0));
