@@ -3,6 +3,7 @@
 use crate::egraph::{Assumed, FusionLevel, Machine, Numerics, Stats};
 use crate::{DimBinding, FoldLimits};
 use std::cell::RefCell;
+use tcc_ir::graph::KnownSymbols;
 use tcc_ir::{Diagnostic, Graph};
 
 /// A transformation of one graph. Regions are visited by the pipeline: a pass looks at one level.
@@ -52,6 +53,8 @@ pub struct Context<'a> {
     pub options: &'a Options,
     /// Where fusion says what it did.
     pub stats: &'a RefCell<Stats>,
+    /// Sizes of the graph that are known before a run starts.
+    pub known_at_bind: &'a KnownSymbols,
 }
 
 /// How the pipeline runs. `Options::default()` is what `tcc compile` does without options.

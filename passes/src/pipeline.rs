@@ -12,7 +12,7 @@ use crate::{
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 use tcc_ir::diag::{Code, Diagnostic};
-use tcc_ir::graph::Violation;
+use tcc_ir::graph::{KnownSymbols, Violation};
 use tcc_ir::{Graph, Op};
 
 /// The order in which a model is compiled.
@@ -216,7 +216,7 @@ impl Run<'_> {
             for _ in 0..rounds {
                 let mut changed = Changed::No;
                 for pass in &group.passes {
-                    changed = changed | self.everywhere(graph, pass)?;
+                    changed = changed | self.everywhere(graph, pass, &KnownSymbols::default())?;
                     self.after(graph, pass)?;
                 }
                 if changed == Changed::No {
@@ -231,33 +231,54 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Applies a pass to a graph and its regions.
-    fn everywhere(&mut self, graph: &mut Graph, pass: &Pass) -> Result<Changed, Diagnostic> {
+    /// Applies a pass to a graph and its regions. `outside` is known of the graph around it.
+    fn everywhere(
+        &mut self,
+        graph: &mut Graph,
+        pass: &Pass,
+        outside: &KnownSymbols,
+    ) -> Result<Changed, Diagnostic> {
         match pass.regions {
-            Regions::None => self.apply(graph, pass),
-            Regions::InnerFirst => Ok(self.in_regions(graph, pass)? | self.apply(graph, pass)?),
-            Regions::OuterFirst => Ok(self.apply(graph, pass)? | self.in_regions(graph, pass)?),
+            Regions::None => self.apply(graph, pass, outside),
+            Regions::InnerFirst => {
+                Ok(self.in_regions(graph, pass, outside)? | self.apply(graph, pass, outside)?)
+            }
+            Regions::OuterFirst => {
+                Ok(self.apply(graph, pass, outside)? | self.in_regions(graph, pass, outside)?)
+            }
         }
     }
 
-    fn in_regions(&mut self, graph: &mut Graph, pass: &Pass) -> Result<Changed, Diagnostic> {
+    fn in_regions(
+        &mut self,
+        graph: &mut Graph,
+        pass: &Pass,
+        outside: &KnownSymbols,
+    ) -> Result<Changed, Diagnostic> {
+        let known = graph.known_at_bind(outside);
         let mut outcome = Ok(Changed::No);
         graph.visit_regions_mut(&mut |region| {
             if let Ok(changed) = outcome {
-                outcome = self.everywhere(region, pass).map(|more| changed | more);
+                outcome = self.everywhere(region, pass, &known).map(|more| changed | more);
             }
         });
         outcome
     }
 
-    fn apply(&mut self, graph: &mut Graph, pass: &Pass) -> Result<Changed, Diagnostic> {
+    fn apply(
+        &mut self,
+        graph: &mut Graph,
+        pass: &Pass,
+        outside: &KnownSymbols,
+    ) -> Result<Changed, Diagnostic> {
         let number = self.report.applications.len();
         let skipped = !pass.required && self.options.opt_bisect_limit.is_some_and(|limit| number >= limit);
         let start = self.options.time_passes.then(Instant::now);
         let changed = if skipped {
             Changed::No
         } else {
-            (pass.run)(graph, &Context { options: self.options, stats: &self.stats })?
+            let known_at_bind = &graph.known_at_bind(outside);
+            (pass.run)(graph, &Context { options: self.options, stats: &self.stats, known_at_bind })?
         };
         self.report.applications.push(Application {
             pass: pass.name,

@@ -4,19 +4,24 @@ use crate::lower::{Layout, prepack as prepack_kernel};
 use crate::target::Target;
 use indexmap::IndexMap;
 use tcc_ir::Op;
-use tcc_ir::graph::{Graph, NodeId, ValueId};
+use tcc_ir::graph::{Graph, KnownSymbols, NodeId, ValueId};
 use tcc_ir::ops::{Constant, KernelOp};
 
 /// Changes kernels of the graph, and of its regions, that multiply with constants; the values of the graph stay.
 pub fn prepack(graph: &mut Graph, target: &Target) {
-    graph.visit_regions_mut(&mut |region| prepack(region, target));
+    prepack_in(graph, target, &KnownSymbols::default());
+}
+
+fn prepack_in(graph: &mut Graph, target: &Target, outside: &KnownSymbols) {
+    let at_bind = graph.known_at_bind(outside);
+    graph.visit_regions_mut(&mut |region| prepack_in(region, target, &at_bind));
     let mut known: IndexMap<(ValueId, Layout), ValueId> = IndexMap::new();
     let nodes: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
     for id in nodes {
         let node = graph.node(id);
         let Op::KernelOp(op) = &node.op else { continue };
         // Kernels of sizes that only a run decides may not pack, and read their operands as they are.
-        if !op.kernel.axes.iter().all(|extent| graph.known_at_bind(extent)) {
+        if !op.kernel.axes.iter().all(|extent| at_bind.suffice_for(extent)) {
             continue;
         }
         let is_constant = |input: usize| graph.constant_of(node.inputs[input]).is_some();

@@ -24,6 +24,7 @@ use crate::op::{Fact, Mismatch};
 use crate::ops::Op;
 use crate::tensor::Tensor;
 use crate::types::{Cmp, DType, Dim, Symbol, TensorType, Type};
+use std::sync::Arc;
 
 /// A value of one graph.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -293,14 +294,24 @@ impl Graph {
         self.symbols.iter().find(|(s, _)| s.name == symbol.name).map(|(_, src)| *src)
     }
 
-    /// Whether a size is known before a run starts, so that scratch memory can depend on it: it doesn't come from data.
-    /// In a region, symbols are those of what enters it, and may come from data.
-    pub fn known_at_bind(&self, d: &Dim) -> bool {
+    /// The symbols of this graph that are known before a run starts: those that come from no data. In a region they are
+    /// those of the graph around it, `outside`; what enters a region may come from data.
+    pub fn known_at_bind(&self, outside: &KnownSymbols) -> KnownSymbols {
+        let entering = |source: &SymbolSource| matches!(source, SymbolSource::Input { .. });
+        let own = self.symbols.iter().filter(|(_, source)| self.prefix.is_empty() && entering(source));
+        KnownSymbols(outside.0.iter().cloned().chain(own.map(|(s, _)| s.name.clone())).collect())
+    }
+}
+
+/// Names of symbols that are known before a run starts, so that scratch memory can depend on them.
+#[derive(Clone, Debug, Default)]
+pub struct KnownSymbols(Vec<Arc<str>>);
+
+impl KnownSymbols {
+    /// Whether a size depends on these alone.
+    pub fn suffice_for(&self, d: &Dim) -> bool {
         let mut known = true;
-        d.visit_symbols(&mut |s| {
-            known &=
-                self.prefix.is_empty() && matches!(self.symbol_source(s), Some(SymbolSource::Input { .. }));
-        });
+        d.visit_symbols(&mut |s| known &= self.0.contains(&s.name));
         known
     }
 }

@@ -21,7 +21,7 @@ use crate::kernels::rows::join_rows;
 use indexmap::IndexSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
-use tcc_ir::graph::Check;
+use tcc_ir::graph::{Check, KnownSymbols};
 use tcc_ir::kernel::{BufferKind, Kernel, Scalar};
 use tcc_ir::ops::KernelOp;
 use tcc_ir::{DType, Dim, Op};
@@ -69,7 +69,7 @@ pub struct Fusion<'a> {
     pub splits: &'a [Split],
     pub level: FusionLevel,
     /// Sizes that scratch memory may have.
-    pub known_at_bind: &'a dyn Fn(&Dim) -> bool,
+    pub known_at_bind: &'a KnownSymbols,
 }
 
 impl Way {
@@ -137,7 +137,7 @@ impl Fusion<'_> {
     /// Whether there is a schedule for its products, if it has any, that pays; and see [`Fusion::holds`].
     fn fits(&self, kernel: &Kernel, products: bool) -> bool {
         // Operands of products are packed into scratch memory too.
-        let sized = || kernel.axes.iter().all(|d| (self.known_at_bind)(d));
+        let sized = || kernel.axes.iter().all(|d| self.known_at_bind.suffice_for(d));
         let pays = || Block::of(kernel, self.machine).is_some_and(|block| block.pays(kernel));
         (!products || sized() && pays()) && self.holds(kernel)
     }
@@ -161,7 +161,7 @@ impl Fusion<'_> {
             Some(block) => (block.temp_bytes(kernel), shared),
             None => (products::temp_bytes(kernel), machine.caches[1]),
         };
-        let known = |d: &Dim| (self.known_at_bind)(d);
+        let known = |d: &Dim| self.known_at_bind.suffice_for(d);
         let temps = || kernel.buffers_of(BufferKind::Temp).map(|(_, b)| &b.ty);
         let bound = || temps().map(|t| t.n_bytes().upper()).sum::<Option<i64>>();
         let held = machine.scratch.is_none_or(|limit| bound().is_some_and(|n| n as u64 <= limit));

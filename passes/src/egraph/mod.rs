@@ -32,7 +32,7 @@ pub use saturate::Stop;
 pub use stats::{RegionStats, Stats, Totals};
 
 use crate::kernels::{describe, is_view};
-use crate::pass::{Changed, Context, Options, Pass, Regions};
+use crate::pass::{Changed, Context, Pass, Regions};
 use analysis::EGraph;
 use cost::Cost;
 use extract::Solution;
@@ -42,7 +42,7 @@ use order::Order;
 use region::Region;
 use saturate::{Budget, saturate};
 use siblings::{Split, Whole};
-use tcc_ir::{Diagnostic, Dim, Graph, NodeId, Op};
+use tcc_ir::{Diagnostic, Graph, NodeId, Op};
 
 pub const PASS: Pass = Pass {
     name: "egraph",
@@ -84,7 +84,7 @@ fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
     let mut changed = Changed::when(partition::place_late(graph));
     for nodes in partition::regions(graph) {
         let mut edited = graph.clone();
-        let Some((stats, written)) = optimise(&mut edited, &nodes, cx.options) else { continue };
+        let Some((stats, written)) = optimise(&mut edited, &nodes, cx) else { continue };
         cx.stats.borrow_mut().regions.push(stats);
         let written = written.and_then(|change| match edited.verify_alone() {
             Err(broken) if change == Changed::Yes => Err(format!("{broken:?}")),
@@ -114,17 +114,18 @@ fn run(graph: &mut Graph, cx: &Context) -> Result<Changed, Diagnostic> {
 type Outcome = (RegionStats, Result<Changed, String>);
 
 /// Rewrites one region. None when there is no way to compute it.
-fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<Outcome> {
+fn optimise(graph: &mut Graph, nodes: &[NodeId], cx: &Context) -> Option<Outcome> {
+    let options = cx.options;
     let mut region = Region::new(graph, nodes);
     let before = totals_of(graph, nodes, &options.machine);
     let (egraph, mut outcome) =
         saturate(std::mem::take(&mut region.egraph), options.numerics, Budget::default());
     region.egraph = egraph;
-    let mut best = Fused::new(&region, graph, options, &[])?;
+    let mut best = Fused::new(&region, cx, &[])?;
     if options.fusion >= FusionLevel::Horizontal {
-        let wholes = merge_siblings(&mut region, graph, options, &mut best);
+        let wholes = merge_siblings(&mut region, cx, &mut best);
         outcome.fired.extend((!wholes.is_empty()).then_some((siblings::NAME, wholes.len())));
-        let joined = join_results(&mut region, graph, options, (&mut best, &wholes));
+        let joined = join_results(&mut region, graph, cx, (&mut best, &wholes));
         outcome.fired.extend((joined > 0).then_some((results::NAME, joined)));
     }
     best.add_to(&mut region.egraph);
@@ -149,7 +150,7 @@ fn optimise(graph: &mut Graph, nodes: &[NodeId], options: &Options) -> Option<Ou
 }
 
 /// Makes one product of siblings where that is cheaper; gives what values became parts of.
-fn merge_siblings(region: &mut Region, graph: &Graph, options: &Options, best: &mut Fused) -> Vec<Whole> {
+fn merge_siblings(region: &mut Region, cx: &Context, best: &mut Fused) -> Vec<Whole> {
     let mut classes: Vec<Id> =
         best.solution.computed(&best.ways).into_iter().map(|i| best.order.class(i)).collect();
     let (apart, roots) = (region.egraph.clone(), region.root_classes());
@@ -161,7 +162,7 @@ fn merge_siblings(region: &mut Region, graph: &Graph, options: &Options, best: &
         if wholes.is_empty() {
             break;
         }
-        let Some(merged) = Fused::new(region, graph, options, &wholes) else { break };
+        let Some(merged) = Fused::new(region, cx, &wholes) else { break };
         let alone = siblings::alone(&merged.splits, &merged.solution.ways(&merged.ways));
         let alone: Vec<Id> = alone.into_iter().map(|i| merged.order.class(i)).collect();
         if merged.solution.seconds < best.solution.seconds {
@@ -182,11 +183,10 @@ fn merge_siblings(region: &mut Region, graph: &Graph, options: &Options, best: &
 fn join_results(
     region: &mut Region,
     graph: &Graph,
-    options: &Options,
+    cx: &Context,
     (best, wholes): (&mut Fused, &[Whole]),
 ) -> usize {
-    let known = |d: &Dim| graph.known_at_bind(d);
-    let fusion = region.fusion(options, &known, (&best.order, &best.splits));
+    let fusion = region.fusion(cx, (&best.order, &best.splits));
     let found = results::find(&fusion, (&best.ways, &best.solution), &region.behind(graph));
     let n = found.len();
     if n == 0 {
@@ -202,7 +202,7 @@ fn join_results(
         let mut trial = graph.clone();
         region.write(&mut trial, &choice).is_ok() && trial.verify_alone().is_ok()
     };
-    match Fused::new(region, graph, options, wholes) {
+    match Fused::new(region, cx, wholes) {
         Some(joined) if joined.solution.seconds < best.solution.seconds && stands(&joined) => {
             *best = joined;
             n
@@ -223,12 +223,11 @@ struct Fused {
 }
 
 impl Fused {
-    fn new(region: &Region, graph: &Graph, options: &Options, wholes: &[Whole]) -> Option<Fused> {
+    fn new(region: &Region, cx: &Context, wholes: &[Whole]) -> Option<Fused> {
         let roots = region.root_classes();
         let order = Order::new(&region.egraph, &roots);
         let splits = siblings::splits(wholes, &region.egraph, &order);
-        let known = |d: &Dim| graph.known_at_bind(d);
-        let ways = region.fusion(options, &known, (&order, &splits)).ways();
+        let ways = region.fusion(cx, (&order, &splits)).ways();
         let places: Vec<usize> = roots.iter().map(|r| order.index(*r)).collect::<Option<_>>()?;
         let solution = extract::solve(&ways, &places, &splits)?;
         Some(Fused { order, splits, ways, solution })
@@ -249,19 +248,18 @@ impl Fused {
 impl Region {
     fn fusion<'a>(
         &'a self,
-        options: &'a Options,
-        known_at_bind: &'a dyn Fn(&Dim) -> bool,
+        cx: &Context<'a>,
         (order, splits): (&'a Order, &'a [Split]),
     ) -> Fusion<'a> {
         Fusion {
             egraph: &self.egraph,
             order,
-            machine: &options.machine,
+            machine: &cx.options.machine,
             originals: self.originals(),
             roots: self.root_classes(),
             splits,
-            level: options.fusion,
-            known_at_bind,
+            level: cx.options.fusion,
+            known_at_bind: cx.known_at_bind,
         }
     }
 }
