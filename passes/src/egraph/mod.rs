@@ -246,11 +246,7 @@ impl Fused {
 }
 
 impl Region {
-    fn fusion<'a>(
-        &'a self,
-        cx: &Context<'a>,
-        (order, splits): (&'a Order, &'a [Split]),
-    ) -> Fusion<'a> {
+    fn fusion<'a>(&'a self, cx: &Context<'a>, (order, splits): (&'a Order, &'a [Split])) -> Fusion<'a> {
         Fusion {
             egraph: &self.egraph,
             order,
