@@ -2,7 +2,7 @@
 
 use crate::attempt::attempt;
 use crate::pass::{Changed, Context, Pass, Regions};
-use tcc_ir::{Diagnostic, Graph, Node, NodeId, Op, Type};
+use tcc_ir::{Diagnostic, Graph, Node, NodeId, Op, Type, ValueId};
 
 pub const PASS: Pass = Pass {
     name: "inline-if",
@@ -23,26 +23,43 @@ fn run(graph: &mut Graph, _: &Context) -> Result<Changed, Diagnostic> {
 }
 
 fn inline(graph: &mut Graph, id: NodeId) -> bool {
-    let Node { op: Op::If(op), inputs, outputs, checks, .. } = graph.node(id).clone() else { return false };
+    let Node { op: Op::If(op), inputs, .. } = graph.node(id).clone() else { return false };
     let Some(taken) = graph.constant_of(inputs[0]).and_then(|c| c.ints().first().copied()) else {
         return false;
     };
     let branch = if taken != 0 { &op.then_branch } else { &op.else_branch };
+    let Some(results) = splice_checked(graph, id, branch, &inputs[1..]) else { return false };
+    replace(graph, id, &results)
+}
+
+/// [`Graph::splice`], with the checks of the node, which are about what enters the region, before the first node of the
+/// region. None where there is no such node.
+pub fn splice_checked(
+    graph: &mut Graph,
+    id: NodeId,
+    region: &Graph,
+    args: &[ValueId],
+) -> Option<Vec<ValueId>> {
+    let checks = graph.node(id).checks.clone();
     let newest = graph.nodes().map(|(n, _)| n).max();
-    let results = graph.splice(id, branch, &inputs[1..]);
-    // The checks of the `if` are about what enters the branch.
+    let results = graph.splice(id, region, args);
     let first = graph.nodes().map(|(n, _)| n).find(|n| Some(*n) > newest);
     match first {
         Some(first) => graph.add_checks(first, checks),
         None if checks.is_empty() => {}
-        None => return false,
+        None => return None,
     }
-    for (old, new) in outputs.into_iter().zip(results) {
-        // Users were typed by what both branches can give.
-        if !as_known(graph.ty(old), graph.ty(new)) {
+    Some(results)
+}
+
+/// Uses `results` in place of what a node gives, and removes it, if users take them.
+pub fn replace(graph: &mut Graph, id: NodeId, results: &[ValueId]) -> bool {
+    for (old, new) in graph.node(id).outputs.clone().into_iter().zip(results) {
+        // Users were typed by what the node can give.
+        if !as_known(graph.ty(old), graph.ty(*new)) {
             return false;
         }
-        graph.replace_uses(old, new);
+        graph.replace_uses(old, *new);
     }
     graph.erase(id);
     true

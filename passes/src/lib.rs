@@ -14,6 +14,7 @@ mod dce;
 pub mod egraph;
 mod fold;
 mod inline_if;
+mod inline_loop;
 pub mod kernels;
 pub mod pass;
 pub mod pipeline;

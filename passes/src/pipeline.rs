@@ -6,7 +6,7 @@
 use crate::egraph::Stats;
 use crate::pass::{Changed, Context, Options, Pass, Regions};
 use crate::{
-    bind_dims, canonicalise, cse, dce, egraph, fold, inline_if, kernels, registry, resolve_dims,
+    bind_dims, canonicalise, cse, dce, egraph, fold, inline_if, inline_loop, kernels, registry, resolve_dims,
     specialise_regions,
 };
 use std::cell::RefCell;
@@ -21,7 +21,7 @@ pub fn default_pipeline() -> Pipeline {
         // Sizes that the user fixed are constants, those that the user bounded are bounded.
         .phase(Phase::Imported, &[bind_dims::PASS])
         // What can be known is known: no node has only constant operands (but for the size limit), no size is read
-        // at run time that is known before, no branch is open that is decided; operators are in their simplest form;
+        // at run time that is known before, no branch is open that is decided, no loop is one of a single iteration; operators are in their simplest form;
         // no node computes what another one does, none is without use; and all that holds in regions, which know
         // what is known of what they capture.
         .repeat(
@@ -30,6 +30,7 @@ pub fn default_pipeline() -> Pipeline {
                 fold::PASS,
                 resolve_dims::PASS,
                 inline_if::PASS,
+                inline_loop::PASS,
                 canonicalise::PASS,
                 cse::PASS,
                 dce::PASS,

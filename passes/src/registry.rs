@@ -2,7 +2,8 @@
 
 use crate::pass::Pass;
 use crate::{
-    bind_dims, canonicalise, cse, dce, egraph, fold, inline_if, kernels, resolve_dims, specialise_regions,
+    bind_dims, canonicalise, cse, dce, egraph, fold, inline_if, inline_loop, kernels, resolve_dims,
+    specialise_regions,
 };
 use tcc_ir::Diagnostic;
 use tcc_ir::diag::Code;
@@ -12,6 +13,7 @@ pub const ALL: &[Pass] = &[
     fold::PASS,
     resolve_dims::PASS,
     inline_if::PASS,
+    inline_loop::PASS,
     canonicalise::PASS,
     cse::PASS,
     dce::PASS,
