@@ -38,7 +38,7 @@ pub struct FoldLimits {
     pub small_bytes: u64,
     /// The same for integers of 8 bits that are widened.
     pub widened_bytes: u64,
-    /// Larger ones only when they take the place of operands at least as large (products: half as large), and up to this.
+    /// Larger ones only when they take the place of operands at least as large (products: a quarter as large), and up to this.
     pub large_bytes: u64,
 }
 
@@ -46,7 +46,7 @@ impl Default for FoldLimits {
     fn default() -> Self {
         FoldLimits {
             steps: 1 << 26,
-            passes: 32,
+            passes: 64,
             small_bytes: 1 << 16,
             widened_bytes: 1 << 16,
             large_bytes: 1 << 28,
@@ -188,7 +188,7 @@ impl Fold {
 
 /// Bytes that a result may have in the place of operands of so many. Products take longer than reading them does.
 pub(crate) fn room(op: &Op, freed: u64) -> u64 {
-    if matches!(op, Op::Contract(_)) { freed.saturating_mul(2) } else { freed }
+    if matches!(op, Op::Contract(_)) { freed.saturating_mul(4) } else { freed }
 }
 
 /// Operators whose results kernels make up as they go instead of loading them.
