@@ -278,8 +278,14 @@ impl Estimate<'_> {
                 _ => self.kernel.dtype(stage, id),
             };
             let dtype = dtypes[i];
-            let each = if axis.is_none_or(|a| self.along(id, a)) { 1.0 } else { 1.0 / turns };
-            let weight = if self.is_of_panel(stage, scalar) { 0.0 } else { weight(scalar, dtype) * each };
+            let along = |e: &ExprId| axis.is_none_or(|a| self.along(*e, a));
+            let each = if along(&id) { 1.0 } else { 1.0 / turns };
+            let weight = match scalar {
+                _ if self.is_of_panel(stage, scalar) => 0.0,
+                // A guard that doesn't vary along the loop is looked at once.
+                Scalar::Load { guard: Some(guard), .. } if along(guard) => (1.0 + GUARD) * each,
+                _ => weight(scalar, dtype) * each,
+            };
             if dtype != DType::I64 && !matches!(scalar, Scalar::Load { .. }) {
                 flops += weight;
             }
@@ -290,12 +296,15 @@ impl Estimate<'_> {
     }
 }
 
+/// Operations that the guard of a load counts as.
+const GUARD: f64 = 2.0;
+
 /// Operations that an expression counts as.
 fn weight(scalar: &Scalar, dtype: DType) -> f64 {
     match scalar {
         Scalar::Float(..) | Scalar::Int(..) | Scalar::Axis(_) | Scalar::Dim(_) => 0.0,
         Scalar::Acc(_) | Scalar::AccBefore(_) => 0.0,
-        Scalar::Load { guard, .. } => 1.0 + if guard.is_some() { 2.0 } else { 0.0 },
+        Scalar::Load { .. } => 1.0,
         Scalar::Unary(kind, _) => match kind {
             UnaryKind::Neg | UnaryKind::Abs | UnaryKind::Not | UnaryKind::IsNan | UnaryKind::Sign => 1.0,
             UnaryKind::Ceil | UnaryKind::Floor | UnaryKind::Round | UnaryKind::Trunc => 1.0,
