@@ -27,7 +27,9 @@ use tcc_ir::ops::KernelOp;
 use tcc_ir::{DType, Dim, Op};
 
 /// Expressions beyond which a kernel takes in no more: compile time grows faster than memory traffic shrinks.
-pub const MAX_EXPRS: usize = 400;
+const MAX_EXPRS: usize = 400;
+/// Expressions of a kernel that one takes in which a rule made with more than that.
+const FEW_EXPRS: usize = 40;
 /// Kernels that composition goes on from, and kernels that a class keeps.
 const BEAM: usize = 2;
 const KEPT: usize = 2;
@@ -173,6 +175,12 @@ impl Fusion<'_> {
     }
 }
 
+/// Whether kernels have too many expressions to become one.
+pub fn are_too_large(a: &Kernel, b: &Kernel) -> bool {
+    let (few, many) = (a.exprs.len().min(b.exprs.len()), a.exprs.len().max(b.exprs.len()));
+    few + many > MAX_EXPRS && (many <= MAX_EXPRS || few > FEW_EXPRS)
+}
+
 struct State<'a> {
     fusion: &'a Fusion<'a>,
     ways: Ways,
@@ -294,7 +302,7 @@ impl State<'_> {
     /// `way` with the kernel `producer` of its operand `read` inside.
     fn join(&self, i: usize, way: &Way, producer: &Way, read: usize) -> Option<Way> {
         let (consumer, maker) = (way.kernel.as_ref()?, producer.kernel.as_ref()?);
-        if consumer.kernel.exprs.len() + maker.kernel.exprs.len() > MAX_EXPRS {
+        if are_too_large(&consumer.kernel, &maker.kernel) {
             return None;
         }
         let value = self.fusion.order.class(read);

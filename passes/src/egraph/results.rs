@@ -6,7 +6,7 @@
 use super::analysis::EGraph;
 use super::bits::Bits;
 use super::extract::Solution;
-use super::fusion::{Fusion, MAX_EXPRS, Ways, union};
+use super::fusion::{Fusion, Ways, are_too_large, union};
 use super::language::{Head, Id, Term};
 use super::products::has_product;
 use crate::kernels::compose::Bound;
@@ -183,7 +183,7 @@ impl Part {
             return None;
         }
         let second = self.inside(later, fusion)?;
-        if second.kernel.exprs.len() + self.bound.kernel.exprs.len() > MAX_EXPRS {
+        if are_too_large(&second.kernel, &self.bound.kernel) {
             return None;
         }
         let mut bound = join_results(&self.bound, &second)?;
