@@ -1,15 +1,18 @@
 //! What is known of a class: the types of its results, and its value when that is a constant.
 
 use super::language::{Head, Id, Term};
+use super::machine::Machine;
 use crate::fold::{FREE_BYTES, FoldLimits, is_free, room, widens};
 use egg::DidMerge;
 use tcc_ir::ops::Constant;
 use tcc_ir::tensor::n_elements;
 use tcc_ir::{EvalCx, EvalError, Graph, Op, Tensor, TensorType, Type, Value};
 
-/// The analysis. It has no state of its own.
+/// The analysis. It needs no machine itself: that is for rules that offer kernels.
 #[derive(Clone, Default, Debug)]
-pub struct Facts;
+pub struct Facts {
+    pub machine: Machine,
+}
 
 pub type EGraph = egg::EGraph<Term, Facts>;
 
@@ -114,6 +117,10 @@ const SHARED_BYTES: i64 = 1 << 14;
 pub struct View<'a>(pub &'a EGraph);
 
 impl<'a> View<'a> {
+    pub fn machine(self) -> &'a Machine {
+        &self.0.analysis.machine
+    }
+
     /// Operators, with operands, that compute the class. Those with run-time checks aren't among them: rewriting
     /// would lose the checks.
     pub fn ops(self, id: Id) -> impl Iterator<Item = (&'a Op, &'a [Id])> {

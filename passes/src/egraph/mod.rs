@@ -116,7 +116,7 @@ type Outcome = (RegionStats, Result<Changed, String>);
 /// Rewrites one region. None when there is no way to compute it.
 fn optimise(graph: &mut Graph, nodes: &[NodeId], cx: &Context) -> Option<Outcome> {
     let options = cx.options;
-    let mut region = Region::new(graph, nodes);
+    let mut region = Region::new(graph, nodes, &options.machine);
     let before = totals_of(graph, nodes, &options.machine);
     let (egraph, mut outcome) =
         saturate(std::mem::take(&mut region.egraph), options.numerics, Budget::default());

@@ -2,6 +2,7 @@
 
 use super::analysis::{EGraph, Facts};
 use super::language::{Head, Id, Term};
+use super::machine::Machine;
 use crate::pass::Changed;
 use indexmap::{IndexMap, IndexSet};
 use tcc_ir::graph::{Check, SymbolSource};
@@ -23,9 +24,9 @@ pub type Choice = IndexMap<Id, Term>;
 
 impl Region {
     /// The e-graph of these nodes, which stand in program order and have one output each.
-    pub fn new(graph: &Graph, nodes: &[NodeId]) -> Region {
+    pub fn new(graph: &Graph, nodes: &[NodeId], machine: &Machine) -> Region {
         let mut region = Region {
-            egraph: EGraph::new(Facts),
+            egraph: EGraph::new(Facts { machine: *machine }),
             roots: Vec::new(),
             nodes: nodes.to_vec(),
             class: IndexMap::new(),

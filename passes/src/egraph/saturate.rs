@@ -55,7 +55,7 @@ pub fn saturate(egraph: EGraph, numerics: Numerics, budget: Budget) -> (EGraph, 
     let allowed: Vec<&'static Rule> =
         RULES.iter().copied().flatten().filter(|rule| rule.numerics <= numerics).collect();
     let rewrites: Vec<Rewrite<Term, Facts>> = allowed.iter().copied().map(rewrite).collect();
-    let runner = Runner::<Term, Facts, ()>::new(Facts)
+    let runner = Runner::<Term, Facts, ()>::new(Facts::default())
         .with_egraph(egraph)
         .with_iter_limit(budget.rounds)
         .with_node_limit(budget.terms)

@@ -1,6 +1,7 @@
 //! Products of dequantized operands.
 
 use super::{F, I8, Sample, U8, sample};
+use crate::Machine;
 use crate::egraph::analysis::View;
 use crate::egraph::language::Id;
 use crate::egraph::region::Region;
@@ -119,7 +120,7 @@ fn is_integers(x: &str, scale: &str, change: &str, w: &str) -> bool {
     let graph = tcc_ir::text::parse(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     let nodes: Vec<_> =
         graph.nodes().filter(|(_, n)| !matches!(n.op, Op::Constant(_))).map(|(id, _)| id).collect();
-    let region = Region::new(&graph, &nodes);
+    let region = Region::new(&graph, &nodes, &Machine::default());
     let (_, product) = graph.nodes().last().expect("there are nodes");
     let operands: Vec<Id> = product.inputs.iter().map(|v| region.find(*v)).collect();
     let rule = RULES.iter().copied().flatten().find(|r| r.name == "integer-contract").expect("it is there");

@@ -1,5 +1,6 @@
 //! Which constants are put together, and which are left where they are.
 
+use crate::Machine;
 use crate::egraph::analysis::View;
 use crate::egraph::language::Id;
 use crate::egraph::region::Region;
@@ -12,7 +13,7 @@ fn offers(rule: &str, text: &str) -> bool {
     let rule = RULES.iter().copied().flatten().find(|r| r.name == rule).expect("there is such a rule");
     let computes = |op: &Op| !matches!(op, Op::Constant(_));
     let nodes: Vec<_> = graph.nodes().filter(|(_, n)| computes(&n.op)).map(|(id, _)| id).collect();
-    let region = Region::new(&graph, &nodes);
+    let region = Region::new(&graph, &nodes, &Machine::default());
     nodes.iter().any(|id| {
         let node = graph.node(*id);
         let operands: Vec<Id> = node.inputs.iter().map(|v| region.find(*v)).collect();
