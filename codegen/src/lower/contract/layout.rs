@@ -232,11 +232,10 @@ pub fn blocked_load(
     let (batch, others) = others.split_at(others.len().checked_sub(k.len())?);
     let extents = &shape[1 + batch.len()..];
     let free = |id: &ExprId| [axis].into_iter().chain(k).all(|a| !depends(kernel, *id, *a));
-    let along =
-        batch.iter().all(free)
-            && others.iter().zip(k).zip(extents).all(|((id, a), extent)| {
-                *kernel.expr(*id) == Scalar::Axis(*a) && extent == kernel.extent(*a)
-            });
+    let along = batch.iter().all(free)
+            && others.iter().zip(k).all(|(id, a)| *kernel.expr(*id) == Scalar::Axis(*a))
+            // Of the outermost one there may be more.
+            && k.iter().zip(extents).skip(1).all(|(a, extent)| extent == kernel.extent(*a));
     let fits = part(outer, BinaryKind::Div) && part(inner, BinaryKind::Mod) && shape.last()?.is_const(block);
     (fits && along).then_some(operand)
 }
