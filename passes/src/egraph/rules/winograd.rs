@@ -4,17 +4,27 @@ use super::range::is_moderate;
 use super::{New, Numerics, Rule, class_of};
 use crate::egraph::analysis::View;
 use crate::egraph::language::Id;
-use crate::kernels::winograd::{PLACES, of_weights, winograd};
+use crate::kernels::winograd::{FOUR, TWO, Tile, winograd};
 use tcc_ir::ops::{Constant, Contract, Conv, KernelOp, Reshape};
 use tcc_ir::{DType, Dim, Op, TensorType};
 
 pub const RULES: &[Rule] = &[
-    // conv(x, w) by tiles of 2x2 results, of which each takes 16 products in place of 36. Not so with infinities or NaN
-    // in x, which then reach all results of a tile.
-    Rule { name: "winograd", numerics: Numerics::Reassociate, apply: by_tiles },
+    // conv(x, w) by tiles of 2x2 results, of which each takes 16 products in place of 36, or of 4x4, with 36 in place of
+    // 144: more weights then, more in vain at the edges of small images, and less that two cores can share. Not so with
+    // infinities or NaN in x, which then reach all results of a tile.
+    Rule {
+        name: "winograd-2",
+        numerics: Numerics::Reassociate,
+        apply: |view, op, ins| by_tiles(&TWO, view, op, ins),
+    },
+    Rule {
+        name: "winograd-4",
+        numerics: Numerics::Reassociate,
+        apply: |view, op, ins| by_tiles(&FOUR, view, op, ins),
+    },
 ];
 
-fn by_tiles(view: View, op: &Op, ins: &[Id]) -> Option<New> {
+fn by_tiles(tile: &'static Tile, view: View, op: &Op, ins: &[Id]) -> Option<New> {
     let Op::Conv(conv) = op else { return None };
     let (x, w) = (view.tensor(ins[0])?, view.tensor(ins[1])?);
     let [m, c, height, width] = &w.shape[..] else { return None };
@@ -26,15 +36,15 @@ fn by_tiles(view: View, op: &Op, ins: &[Id]) -> Option<New> {
     let out = |n: &Dim, pads: i64| n.clone() + Dim::from(pads - 2);
     let y = [x.shape[0].clone(), m.clone(), out(&x.shape[2], top + bottom), out(&x.shape[3], left + right)];
     let y = TensorType::new(DType::F32, y);
-    let u = TensorType::new(DType::F32, [PLACES.into(), m.clone(), c.clone()]);
-    let kernel = winograd(x, &u, &y, [top, left])?;
+    let u = TensorType::new(DType::F32, [tile.places().into(), m.clone(), c.clone()]);
+    let kernel = winograd(tile, view.machine(), x, &u, &y, [top, left])?;
     let new = Op::from(KernelOp { kernel });
     let there = |class| view.ops(class).any(|(o, _)| *o == new);
     if class_of(view, op, ins).is_some_and(there) || !is_moderate(view, ins[1]) {
         return None;
     }
     let rows = New::op(Reshape { dims: vec![m.clone(), c.clone(), 9.into()] }, [ins[1].into()]);
-    let matrix = New::op(Constant { value: of_weights() }, []);
+    let matrix = New::op(Constant { value: tile.of_weights() }, []);
     let transform =
         Contract { lhs_batch: vec![], rhs_batch: vec![], lhs: vec![1], rhs: vec![2], out: DType::F32 };
     Some(New::op(new, [ins[0].into(), New::op(transform, [matrix, rows])]))

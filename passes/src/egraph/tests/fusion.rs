@@ -2,7 +2,7 @@
 
 use super::{check, fused, input, kernels};
 use crate::egraph::FusionLevel;
-use crate::testing::{Random, same};
+use crate::testing::Random;
 use crate::{Machine, Options};
 use tcc_ir::Value;
 use tcc_ir::eval::evaluate;
@@ -160,5 +160,9 @@ fn convolutions_by_tiles_take_in_what_follows() {
     let inputs = [&inputs[..], &[input(vec![8, 1, 1], random)]].concat();
     let (want, have) =
         (evaluate(&before, &inputs).expect("it runs"), evaluate(&graph, &inputs).expect("it runs"));
-    assert!(want.iter().zip(&have).all(|(a, b)| same(a, b)));
+    for (want, have) in want.iter().zip(&have) {
+        let (Value::Tensor(want), Value::Tensor(have)) = (want, have) else { unreachable!("tensors") };
+        assert_eq!(want.shape(), have.shape());
+        assert!(want.floats().iter().zip(&have.floats()).all(|(a, b)| (a - b).abs() < 1e-3));
+    }
 }
