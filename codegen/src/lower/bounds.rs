@@ -39,6 +39,21 @@ impl Bounds {
         bounds.take(kernel, guard).then_some(bounds)
     }
 
+    /// Those terms of a guard that are linear in `axis` and don't depend on the axes `inner`; None when there are none.
+    pub fn of_terms(
+        kernel: &Kernel,
+        guard: ExprId,
+        axis: AxisId,
+        inner: &[AxisId],
+    ) -> Option<(Bounds, Vec<ExprId>)> {
+        let terms = terms(kernel, guard).into_iter().filter(|term| {
+            depends(kernel, *term, axis) && !inner.iter().any(|other| depends(kernel, *term, *other))
+        });
+        let mut bounds = Bounds { guard, axis, free: vec![], limits: vec![] };
+        let taken: Vec<ExprId> = terms.filter(|term| bounds.take(kernel, *term)).collect();
+        (!taken.is_empty()).then_some((bounds, taken))
+    }
+
     fn take(&mut self, kernel: &Kernel, term: ExprId) -> bool {
         if !depends(kernel, term, self.axis) {
             self.free.push(term);
@@ -102,6 +117,14 @@ impl Bounds {
             hi = e.w.select(&holds, &hi, &lo);
         }
         (lo, hi)
+    }
+}
+
+/// What has to hold for a guard to.
+fn terms(kernel: &Kernel, guard: ExprId) -> Vec<ExprId> {
+    match kernel.expr(guard) {
+        Scalar::Binary(BinaryKind::And, a, b) => [terms(kernel, *a), terms(kernel, *b)].concat(),
+        _ => vec![guard],
     }
 }
 

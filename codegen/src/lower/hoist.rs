@@ -106,7 +106,7 @@ impl Emitter<'_> {
 
 /// The checks and the loads of temporaries that a stage evaluates, inner ones first. A load without a guard has a place
 /// wherever it stands.
-fn movable_of(kernel: &Kernel, stage: &Stage) -> Vec<ExprId> {
+pub fn movable_of(kernel: &Kernel, stage: &Stage) -> Vec<ExprId> {
     let used = kernel.reachable(stage.accs.iter().map(|acc| acc.value).chain(of_stores(stage)));
     let movable = |e: &Scalar| match e {
         Scalar::Check { .. } => true,

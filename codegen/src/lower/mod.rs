@@ -12,6 +12,7 @@ pub(crate) mod emitter;
 mod hoist;
 mod math;
 mod nest;
+mod parts;
 pub(crate) mod product;
 pub(crate) mod repr;
 mod scalar;

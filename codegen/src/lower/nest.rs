@@ -5,6 +5,7 @@
 use super::access::{self, Stride, stride_of};
 use super::bounds::Bounds;
 use super::emitter::Emitter;
+use super::parts;
 use super::repr::register;
 use super::writer::{F32, F64, Ty, Val};
 use tcc_ir::kernel::{Acc, AccOp, AxisId, Kernel, Scalar, Stage};
@@ -122,6 +123,9 @@ impl Emitter<'_> {
                 vec![]
             });
             return;
+        }
+        if let Some(guard) = parts::guard_of(self.kernel, stage).filter(|_| !free.is_empty()) {
+            return self.in_parts(stage, &free, guard);
         }
         self.over_stage_axes(stage, (&free, &stage.reduce), &[], &mut |e, _| {
             e.point(stage);
