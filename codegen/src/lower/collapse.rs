@@ -35,18 +35,7 @@ pub fn rebuild(kernel: &Kernel, shapes: Kernel, keep: &dyn Fn(AxisId) -> bool, h
                 let index = how.index(kernel, *buffer, parts, &mut b);
                 b.expr(Scalar::Load { buffer: *buffer, index, guard })
             }
-            Scalar::Binary(kind, x, y) => b.binary(*kind, at(x), at(y)),
-            Scalar::Unary(kind, x) => b.expr(Scalar::Unary(*kind, at(x))),
-            Scalar::Compare(cmp, x, y) => b.compare(*cmp, at(x), at(y)),
-            Scalar::Select(c, x, y) => b.select(at(c), at(x), at(y)),
-            Scalar::Cast(to, x) => b.expr(Scalar::Cast(*to, at(x))),
-            Scalar::Bitcast(to, x) => b.expr(Scalar::Bitcast(*to, at(x))),
-            Scalar::Check { cond, value } => b.expr(Scalar::Check { cond: at(cond), value: at(value) }),
-            leaf @ (Scalar::Float(..)
-            | Scalar::Int(..)
-            | Scalar::Dim(_)
-            | Scalar::Acc(_)
-            | Scalar::AccBefore(_)) => b.expr(leaf.clone()),
+            _ => over(&mut b, e, at),
         };
         done.push(new);
     }
@@ -67,6 +56,28 @@ pub fn rebuild(kernel: &Kernel, shapes: Kernel, keep: &dyn Fn(AxisId) -> bool, h
     }
     b.kernel_mut().outer = axes(&kernel.outer);
     b.finish()
+}
+
+/// An expression over other operands.
+pub fn over(b: &mut Builder, e: &Scalar, at: impl Fn(&ExprId) -> ExprId) -> ExprId {
+    match e {
+        Scalar::Load { buffer, index, guard } => {
+            b.load_if(*buffer, index.iter().map(&at).collect(), guard.as_ref().map(at))
+        }
+        Scalar::Binary(kind, x, y) => b.binary(*kind, at(x), at(y)),
+        Scalar::Unary(kind, x) => b.unary(*kind, at(x)),
+        Scalar::Compare(cmp, x, y) => b.compare(*cmp, at(x), at(y)),
+        Scalar::Select(c, x, y) => b.select(at(c), at(x), at(y)),
+        Scalar::Cast(to, x) => b.cast(*to, at(x)),
+        Scalar::Bitcast(to, x) => b.expr(Scalar::Bitcast(*to, at(x))),
+        Scalar::Check { cond, value } => b.expr(Scalar::Check { cond: at(cond), value: at(value) }),
+        leaf @ (Scalar::Float(..)
+        | Scalar::Int(..)
+        | Scalar::Axis(_)
+        | Scalar::Dim(_)
+        | Scalar::Acc(_)
+        | Scalar::AccBefore(_)) => b.expr(leaf.clone()),
+    }
 }
 
 struct Units<'k>(&'k Kernel);

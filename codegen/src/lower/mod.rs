@@ -13,6 +13,7 @@ mod hoist;
 mod math;
 mod nest;
 mod parts;
+mod planes;
 pub(crate) mod product;
 pub(crate) mod repr;
 mod scalar;
@@ -35,6 +36,7 @@ use crate::target::Target;
 use blocks::Blocks;
 use contract::Contract;
 use emitter::Emitter;
+use planes::Planes;
 use span::Tiling;
 use stages::Stages;
 use tcc_ir::Dim;
@@ -72,9 +74,16 @@ pub fn lower(kernel: &Kernel, name: &str, target: &Target) -> Lowered {
         let spans = stages.tiling(kernel).spans(kernel);
         return write(kernel, name, target, Schedule::Stages(&stages), spans);
     }
-    let Some(contract) = Contract::of(kernel, target) else { return nests(kernel, name, target) };
-    let spans = contract.tiling(kernel).spans(kernel);
-    write(kernel, name, target, Schedule::Contract(contract), spans)
+    if let Some(contract) = Contract::of(kernel, target) {
+        let spans = contract.tiling(kernel).spans(kernel);
+        return write(kernel, name, target, Schedule::Contract(contract), spans);
+    }
+    if let Some(planes) = Planes::of(kernel, target) {
+        let spans = planes.tiling().spans(kernel);
+        let split = Split::Points(planes.kernel.outer.clone());
+        return write(&planes.kernel, name, target, Schedule::Nests(split), spans);
+    }
+    nests(kernel, name, target)
 }
 
 /// As [`lower`], without schedules that take scratch memory beyond the kernel's own temporaries.

@@ -14,6 +14,9 @@ use tcc_ir::{DType, Dim};
 /// Elements of the last axis that a reduction keeps accumulators for at once.
 pub const BLOCK: i64 = 256;
 
+/// What a block accumulates in: an array's name and its element type.
+pub type Array = (String, Ty);
+
 /// An innermost reduction up to this long counts as a window's.
 const WINDOW: i64 = 16;
 
@@ -116,7 +119,7 @@ impl Emitter<'_> {
             let beyond = [&[*last], &stage.reduce[..]].concat();
             let bounds = Bounds::of(self.kernel, stage, *last);
             self.over_stage_axes(stage, (outer, &beyond), &[], &mut |e, _| {
-                if !e.windowed(stage, *last, bounds.as_ref()) {
+                if !e.windowed(stage, *last) {
                     let (lo, hi) = e.range(*last);
                     e.blocked(stage, *last, (&lo, &hi), bounds.as_ref());
                 }
@@ -164,46 +167,34 @@ impl Emitter<'_> {
         (first, n): (&Val, &Val),
         bounds: Option<&Bounds>,
     ) {
-        let arrays: Vec<(String, Ty)> = stage
-            .accs
-            .iter()
-            .map(|acc| {
-                let ty = register(acc.dtype);
-                (self.array(ty, BLOCK), ty)
-            })
-            .collect();
+        let arrays = self.block_arrays(stage);
         self.for_loop((first, n), BLOCK, &[], |e, start, _| {
             let block = e.w.index(BLOCK);
             let end = e.w.bin("arith.addi", &start, &block);
             let end = e.w.bin("arith.minsi", &end, n);
             let each = |e: &mut Self, (lo, hi): (&Val, &Val), body: &mut dyn FnMut(&mut Self, &Val)| {
                 e.for_loop((lo, hi), 1, &[], |e, at, _| {
-                    let j = e.w.bin("arith.subi", &at, &start);
                     e.enter(last, &at);
-                    body(e, &j);
+                    body(e, &at);
                     vec![]
                 });
             };
             let whole = (&start, &end);
-            each(e, whole, &mut |e, j| {
-                for (acc, (name, ty)) in stage.accs.iter().zip(&arrays) {
-                    let init = e.identity(acc).remove(0);
-                    e.w.line(format_args!("memref.store {init}, {name}[{j}] : memref<{BLOCK}x{ty}>"));
-                }
+            each(e, whole, &mut |e, at| {
+                let inits: Vec<Val> = stage.accs.iter().flat_map(|acc| e.identity(acc)).collect();
+                e.store_block(&arrays, (&start, at), &inits);
             });
             e.over_stage_axes(stage, (&stage.reduce, &[last]), &[], &mut |e, _| {
                 let inside = bounds.map(|b| b.range(e, stage, whole));
                 let inside = inside.as_ref().map_or(whole, |(lo, hi)| (lo, hi));
-                let mut accumulate = |e: &mut Self, j: &Val| {
+                let mut accumulate = |e: &mut Self, at: &Val| {
                     if let Some(bounds) = bounds {
                         let holds = e.w.int(super::writer::I1, 1);
                         e.known.insert(bounds.guard, holds);
                     }
-                    let running: Vec<Val> = e.load_block(&arrays, j);
+                    let running: Vec<Val> = e.load_block(&arrays, (&start, at));
                     let next = e.update(stage, &running);
-                    for (v, (name, ty)) in next.iter().zip(&arrays) {
-                        e.w.line(format_args!("memref.store {v}, {name}[{j}] : memref<{BLOCK}x{ty}>"));
-                    }
+                    e.store_block(&arrays, (&start, at), &next);
                 };
                 // Where a guard bounds the loop it may be empty, and a check in front of it would be one too many.
                 match bounds {
@@ -212,20 +203,37 @@ impl Emitter<'_> {
                 }
                 vec![]
             });
-            each(e, whole, &mut |e, j| {
-                e.accs = e.load_block(&arrays, j);
-                e.accs = e.visible(stage, &e.accs.clone());
-                e.stores(stage);
-            });
+            each(e, whole, &mut |e, at| e.stores_of_block(stage, &arrays, (&start, at)));
             vec![]
         });
     }
 
-    fn load_block(&mut self, arrays: &[(String, Ty)], j: &Val) -> Vec<Val> {
-        arrays
-            .iter()
-            .map(|(name, ty)| self.w.def(*ty, format_args!("memref.load {name}[{j}] : memref<{BLOCK}x{ty}>")))
-            .collect()
+    /// An array for each accumulator of a block.
+    pub fn block_arrays(&mut self, stage: &Stage) -> Vec<Array> {
+        let ty = |acc: &Acc| register(acc.dtype);
+        stage.accs.iter().map(|acc| (self.array(ty(acc), BLOCK), ty(acc))).collect()
+    }
+
+    fn load_block(&mut self, arrays: &[Array], (start, at): (&Val, &Val)) -> Vec<Val> {
+        let j = self.w.bin("arith.subi", at, start);
+        let load = |(name, ty): &Array| {
+            self.w.def(*ty, format_args!("memref.load {name}[{j}] : memref<{BLOCK}x{ty}>"))
+        };
+        arrays.iter().map(load).collect()
+    }
+
+    pub fn store_block(&mut self, arrays: &[Array], (start, at): (&Val, &Val), values: &[Val]) {
+        let j = self.w.bin("arith.subi", at, start);
+        for (v, (name, ty)) in values.iter().zip(arrays) {
+            self.w.line(format_args!("memref.store {v}, {name}[{j}] : memref<{BLOCK}x{ty}>"));
+        }
+    }
+
+    /// The stores at a position of a block that is accumulated.
+    pub fn stores_of_block(&mut self, stage: &Stage, arrays: &[Array], at: (&Val, &Val)) {
+        let finals = self.load_block(arrays, at);
+        self.accs = self.visible(stage, &finals);
+        self.stores(stage);
     }
 
     /// The accumulators' starting values: one for each, two (value, position) for an `arg_*`.

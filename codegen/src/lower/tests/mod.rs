@@ -5,6 +5,7 @@ mod nests;
 mod scalars;
 mod stages;
 mod targets;
+mod windows;
 
 use super::{Span, lower};
 use crate::mlir::Session;
