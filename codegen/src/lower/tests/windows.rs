@@ -240,5 +240,6 @@ fn windows_over_functions_agree() {
     kernel = b.finish();
     kernel.stages[0].accs[0].value = value;
     assert!(slides(&kernel));
-    check(&kernel, 1e-5);
+    // Sums that come near zero have lost the last digits of the functions.
+    check(&kernel, 1e-3);
 }
