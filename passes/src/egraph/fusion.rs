@@ -235,6 +235,20 @@ impl State<'_> {
         self.needed.contains(a) || !self.readers[a].iter().all(|r| r == i || absorbed.contains(r))
     }
 
+    /// Whether class `a`, or what is computed from it inside, is needed elsewhere too: then it is computed there again.
+    fn leaks(&self, a: usize, absorbed: &Bits, i: usize) -> bool {
+        let (mut seen, mut above) = (Bits::default(), vec![a]);
+        while let Some(class) = above.pop() {
+            if self.escapes(class, absorbed, i) {
+                return true;
+            }
+            seen.insert(class);
+            let inside = |r: &usize| *r != i && absorbed.contains(*r) && !seen.contains(*r);
+            above.extend(self.readers[class].iter().filter(inside));
+        }
+        false
+    }
+
     /// The best of these, and the best one that computes nothing twice if it isn't among them.
     fn best(&self, i: usize, mut ways: Vec<(f64, Way)>, n: usize) -> Vec<(f64, Way)> {
         ways.sort_by(by_estimate);
@@ -310,7 +324,7 @@ impl State<'_> {
         absorbed.extend(&producer.absorbed);
         absorbed.insert(read);
         // Matrix products aren't computed twice, whatever the estimate says: it knows their best case only.
-        if has_product(&maker.kernel) && (self.escapes(read, &absorbed, i) || self.is_result(read)) {
+        if has_product(&maker.kernel) && (self.leaks(read, &absorbed, i) || self.is_result(read)) {
             return None;
         }
         let mut bound = self.fusion.compose(consumer, maker, value)?;
