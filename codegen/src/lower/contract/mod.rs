@@ -28,7 +28,7 @@ use super::writer::{Ty, Val};
 use crate::machine::Machine;
 use crate::target::Target;
 use tcc_ir::kernel::{AxisId, ExprId, Kernel, Scalar, Stage};
-use tcc_ir::{DType, Dim};
+use tcc_ir::{Cmp, DType, Dim};
 
 pub use layout::{Layout, prepack};
 use pack::Source;
@@ -80,7 +80,8 @@ pub struct Contract {
     panels: i64,
     /// How many positions of the first axis of `k` are done at once; all of them without.
     k_block: Option<i64>,
-    row_chunk: Option<i64>,
+    /// Rows of a tile at most, where rows are shared out: whole register blocks.
+    row_chunk: Option<Dim>,
 }
 
 /// How the row operand lies in memory.
@@ -192,19 +193,34 @@ impl Contract {
         (all / shares).clamp(LEAST_PANELS.min(self.panels), self.panels)
     }
 
-    /// How many rows a tile has at most, where there would be too few tiles of all rows.
-    fn share_of_rows(&self, kernel: &Kernel, machine: &Machine) -> Option<i64> {
-        let tiles = self.batches(kernel).saturating_mul(self.groups(kernel).as_const()?);
+    /// How many rows a tile has at most, where there may be too few tiles of all rows.
+    fn share_of_rows(&self, kernel: &Kernel, machine: &Machine) -> Option<Dim> {
+        let tiles = product(kernel, &self.batch) * self.groups(kernel);
         let wanted = FEW_TILES * i64::from(machine.cores);
-        if tiles == 0 || tiles >= wanted {
+        let (least, most) = tiles.bounds();
+        if most == Some(0) || least.is_some_and(|n| n >= wanted) {
             return None;
         }
-        let Some(rows) = product(kernel, &self.m).as_const() else { return Some(ROW_BLOCKS * self.mr) };
-        if rows <= 4 * self.mr {
-            return None;
-        }
-        let chunks = wanted.div_euclid(tiles).min(rows / (2 * self.mr)).max(1);
-        (chunks > 1).then(|| (rows / chunks / self.mr + 1) * self.mr)
+        let rows = product(kernel, &self.m);
+        let chunk = match rows.as_const() {
+            None => ROW_BLOCKS * self.mr,
+            Some(rows) if rows <= 4 * self.mr => return None,
+            Some(rows) => {
+                let (chunks, blocks) = match tiles.as_const() {
+                    Some(tiles) => (wanted / tiles, 2),
+                    // Not too many: there may be so few columns that packing them again costs.
+                    None => (i64::from(machine.cores), ROW_BLOCKS / 2),
+                };
+                let chunks = chunks.min(rows / (blocks * self.mr)).max(1);
+                if chunks == 1 {
+                    return None;
+                }
+                (rows / chunks / self.mr + 1) * self.mr
+            }
+        };
+        let (chunk, block) = (Dim::from(chunk), Dim::from(self.mr));
+        let all = (rows.ceil_div(&block) * block).maximum(&chunk);
+        Some(Dim::select(Cmp::Ge, &tiles, &Dim::from(wanted), &all, &chunk))
     }
 
     /// How many batches there are; at least that many, where that isn't known.
@@ -245,7 +261,7 @@ impl Contract {
     /// Batches are outermost, chunks of rows innermost.
     pub fn tiling(&self, kernel: &Kernel) -> Tiling {
         let groups = self.groups(kernel);
-        match (&self.m[..], self.row_chunk) {
+        match (&self.m[..], self.row_chunk.as_ref().and_then(Dim::as_const)) {
             ([m], Some(chunk)) if self.batch.is_empty() && groups.is_const(1) => {
                 Tiling { axes: vec![*m], stretch: chunk, inner: groups }
             }
@@ -258,7 +274,7 @@ impl Contract {
     }
 
     fn chunks(&self, kernel: &Kernel) -> Dim {
-        self.row_chunk.map_or(Dim::from(1), |c| product(kernel, &self.m).ceil_div(&Dim::from(c)))
+        self.row_chunk.as_ref().map_or(Dim::from(1), |chunk| product(kernel, &self.m).ceil_div(chunk))
     }
 
     fn elem(&self) -> &'static str {
@@ -301,9 +317,9 @@ impl Contract {
 
     /// Rows of results in scratch memory: a register block, or all of a tile's where sums wait between blocks of k.
     fn kept_rows(&self, kernel: &Kernel) -> Dim {
-        match (self.k_block, self.row_chunk) {
+        match (self.k_block, &self.row_chunk) {
             (None, _) => Dim::from(self.mr),
-            (Some(_), Some(chunk)) => Dim::from(chunk),
+            (Some(_), Some(chunk)) => chunk.clone(),
             // The last register block may reach beyond the last row.
             (Some(_), None) => product(kernel, &self.m) + Dim::from(self.mr),
         }
@@ -463,11 +479,11 @@ impl Tile<'_> {
         let (n_total, m_total) = (e.n_points(&c.n), e.n_points(&c.m));
         let mut left = tile.clone();
         let mut rows = (zero.clone(), m_total.clone());
-        if let Some(chunk) = c.row_chunk {
+        if let Some(chunk) = &c.row_chunk {
             let n = e.dim_index(&chunks);
             let at = e.w.bin("arith.remui", &left, &n);
             left = e.w.bin("arith.divui", &left, &n);
-            let chunk = e.w.index(chunk);
+            let chunk = e.dim_index(chunk);
             let lo = e.w.bin("arith.muli", &at, &chunk);
             let hi = e.w.bin("arith.addi", &lo, &chunk);
             let hi = e.w.bin("arith.minui", &hi, &m_total);

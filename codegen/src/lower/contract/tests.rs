@@ -143,6 +143,22 @@ fn convolutions_of_a_symbolic_batch_agree() {
     }
 }
 
+/// Few columns share the rows out, many don't.
+#[test]
+fn convolutions_of_many_channels_and_a_symbolic_width_agree() {
+    let width = Dim::from(Symbol::new("w"));
+    for (channels, widths) in [(2usize, [1usize, 4, 900]), (103, [1, 4, 390])] {
+        let x = Type::tensor(DType::F32, [1.into(), channels.into(), 1.into(), width.clone()]);
+        let w = Type::tensor(DType::F32, [97usize, channels, 1, 5]);
+        let k = kernel_of(conv([1, 1], [1, 1], [0, 2], [0, 2], 1), &[x, w]);
+        for n in widths {
+            let inputs =
+                [values(DType::F32, &[1, channels, 1, n], 0), values(DType::F32, &[97, channels, 1, 5], 1)];
+            agree(&k, &move |_| Some(n as i64), &inputs, 1e-5);
+        }
+    }
+}
+
 #[test]
 fn depthwise_convolutions_of_a_symbolic_width_agree() {
     let width = Dim::from(Symbol::new("w"));
