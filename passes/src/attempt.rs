@@ -4,7 +4,8 @@
 //! one that gets there (the branch may never be taken); inference would refuse the graph for it. Such an edit isn't
 //! made.
 
-use tcc_ir::Graph;
+use crate::pass::Changed;
+use tcc_ir::{Graph, NodeId, Op};
 
 /// Makes an edit, which says whether it changed anything, unless the graph is invalid afterwards. None: it was, and
 /// the graph is as before.
@@ -16,4 +17,15 @@ pub fn attempt(graph: &mut Graph, edit: impl FnOnce(&mut Graph) -> bool) -> Opti
         *graph = edited;
     }
     Some(changed)
+}
+
+/// Attempts an edit of each node whose operator is one of those.
+pub fn attempt_each(
+    graph: &mut Graph,
+    of: impl Fn(&Op) -> bool,
+    edit: impl Fn(&mut Graph, NodeId) -> bool,
+) -> Changed {
+    let ids: Vec<NodeId> = graph.nodes().filter(|(_, node)| of(&node.op)).map(|(id, _)| id).collect();
+    let attempts = ids.into_iter().map(|id| attempt(graph, |graph| edit(graph, id)) == Some(true));
+    attempts.fold(Changed::No, |changed, made| changed | Changed::when(made))
 }

@@ -1,6 +1,6 @@
 //! Branches that are decided when the model is compiled.
 
-use crate::attempt::attempt;
+use crate::attempt::attempt_each;
 use crate::pass::{Changed, Context, Pass, Regions};
 use tcc_ir::{Diagnostic, Graph, Node, NodeId, Op, Type, ValueId};
 
@@ -13,13 +13,7 @@ pub const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph, _: &Context) -> Result<Changed, Diagnostic> {
-    let ifs = graph.nodes().filter(|(_, node)| matches!(node.op, Op::If(_)));
-    let ids: Vec<NodeId> = ifs.map(|(id, _)| id).collect();
-    let mut changed = Changed::No;
-    for id in ids {
-        changed = changed | Changed::when(attempt(graph, |graph| inline(graph, id)) == Some(true));
-    }
-    Ok(changed)
+    Ok(attempt_each(graph, |op| matches!(op, Op::If(_)), inline))
 }
 
 fn inline(graph: &mut Graph, id: NodeId) -> bool {

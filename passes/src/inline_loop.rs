@@ -1,6 +1,6 @@
 //! Loops that aren't any.
 
-use crate::attempt::attempt;
+use crate::attempt::attempt_each;
 use crate::inline_if::{replace, splice_checked};
 use crate::pass::{Changed, Context, Pass, Regions};
 use tcc_ir::ops::{Constant, Loop, Reshape};
@@ -15,13 +15,7 @@ pub const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph, _: &Context) -> Result<Changed, Diagnostic> {
-    let loops = graph.nodes().filter(|(_, node)| matches!(node.op, Op::Loop(_)));
-    let ids: Vec<NodeId> = loops.map(|(id, _)| id).collect();
-    let mut changed = Changed::No;
-    for id in ids {
-        changed = changed | Changed::when(attempt(graph, |graph| inline(graph, id)) == Some(true));
-    }
-    Ok(changed)
+    Ok(attempt_each(graph, |op| matches!(op, Op::Loop(_)), inline))
 }
 
 fn inline(graph: &mut Graph, id: NodeId) -> bool {

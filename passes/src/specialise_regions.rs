@@ -1,6 +1,6 @@
 //! What bodies of `if` and `loop` know of the graph around them, and what of them nobody needs.
 
-use crate::attempt::attempt;
+use crate::attempt::attempt_each;
 use crate::pass::{Changed, Context, Pass, Regions};
 use tcc_ir::graph::SymbolSource;
 use tcc_ir::ops::{If, Loop};
@@ -15,20 +15,15 @@ pub const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph, _: &Context) -> Result<Changed, Diagnostic> {
-    let ids: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
-    let mut changed = Changed::No;
-    for id in ids {
-        if regions_of(&graph.node(id).op).is_empty() {
-            continue;
-        }
-        let better = attempt(graph, |graph| {
+    Ok(attempt_each(
+        graph,
+        |op| !regions_of(op).is_empty(),
+        |graph, id| {
             let informed = inform(graph, id);
             let smaller = drop_captures(graph, id) | drop_results(graph, id);
             informed | smaller
-        });
-        changed = changed | Changed::when(better == Some(true));
-    }
-    Ok(changed)
+        },
+    ))
 }
 
 /// Tells the regions of a node what is known of the values they capture.
