@@ -1,22 +1,12 @@
 //! Matrix products and convolutions, as operators of a graph, against the kernel interpreter.
 
-use crate::lower::tests::agree;
+use crate::lower::tests::{agree, kernel_of};
 use crate::target::Target;
 use tcc_ir::kernel::{BufferKind, Kernel, interpret};
 use tcc_ir::ops::{Cast, Contract, Conv, ConvTranspose, Reshape, Transpose};
 use tcc_ir::{DType, Dim, EvalCx, Graph, Loc, Node, Op, Symbol, Tensor, TensorType, Type, ValueId};
 use tcc_passes::kernels::compose::{Bound, append_consumer, inline_producer};
 use tcc_passes::kernels::view_op;
-
-/// The kernel of one operator.
-fn kernel_of(op: impl Into<Op>, types: &[Type]) -> Kernel {
-    let mut g = Graph::new("g");
-    let ins: Vec<_> =
-        types.iter().enumerate().map(|(i, t)| g.add_input(format!("x{i}"), t.clone())).collect();
-    g.add(op, &ins, &Loc::default()).expect("types fit");
-    let (_, node) = g.nodes().next().expect("one node");
-    tcc_passes::kernels::describe(&g, node).expect("a kernel")
-}
 
 fn values(dtype: DType, shape: &[usize], seed: usize) -> Tensor {
     let n: usize = shape.iter().product();

@@ -13,7 +13,7 @@ use crate::{Emit, OptLevel, Options, Target, compile_in};
 use std::ops::Range;
 use tcc_ir::kernel::{Acc, AccOp, AxisId, BufferKind, Builder, Kernel, interpret};
 use tcc_ir::ops::{BinaryKind, UnaryKind};
-use tcc_ir::{DType, Dim, EvalCx, Symbol, Tensor, TensorType};
+use tcc_ir::{DType, Dim, EvalCx, Graph, Loc, Op, Symbol, Tensor, TensorType, Type};
 
 /// Memory that machine code was copied to.
 struct Code(*mut libc::c_void, usize);
@@ -165,6 +165,16 @@ impl Tolerance {
         };
         (want - got).abs() <= limit
     }
+}
+
+/// The kernel of one operator.
+pub fn kernel_of(op: impl Into<Op>, types: &[Type]) -> Kernel {
+    let mut g = Graph::new("g");
+    let ins: Vec<_> =
+        types.iter().enumerate().map(|(i, t)| g.add_input(format!("x{i}"), t.clone())).collect();
+    g.add(op, &ins, &Loc::default()).expect("types fit");
+    let (_, node) = g.nodes().next().expect("one node");
+    tcc_passes::kernels::describe(&g, node).expect("a kernel")
 }
 
 /// Runs both ways and compares: integers exactly, floats within `tolerance` relative to the larger magnitude.

@@ -1,12 +1,12 @@
 //! Sliding windows against the kernel interpreter: one channel's at a time, of shapes where windows pass the ends.
 
-use super::{agree, no_symbols, ramp};
+use super::{agree, kernel_of, no_symbols, ramp};
 use crate::lower::collapse;
 use crate::lower::planes::Planes;
 use crate::target::Target;
 use tcc_ir::kernel::{BufferKind, Builder, ExprId, Kernel, Scalar, Store};
 use tcc_ir::ops::{Conv, UnaryKind, Window, WindowKind};
-use tcc_ir::{DType, Dim, Graph, Loc, Op, Symbol, Tensor, TensorType, Type};
+use tcc_ir::{DType, Dim, Symbol, Tensor, TensorType, Type};
 
 /// How windows of so many places slide along an axis of so many.
 #[derive(Clone, Copy)]
@@ -24,15 +24,6 @@ fn along(n: usize, size: usize, stride: usize, dilation: usize, pads: [i64; 2]) 
 
 fn all<T>(axes: &[Along], of: fn(&Along) -> T) -> Vec<T> {
     axes.iter().map(of).collect()
-}
-
-fn kernel_of(op: impl Into<Op>, types: &[Type]) -> Kernel {
-    let mut g = Graph::new("g");
-    let ins: Vec<_> =
-        types.iter().enumerate().map(|(i, t)| g.add_input(format!("x{i}"), t.clone())).collect();
-    g.add(op, &ins, &Loc::default()).expect("types fit");
-    let (_, node) = g.nodes().next().expect("one node");
-    tcc_passes::kernels::describe(&g, node).expect("a kernel")
 }
 
 /// A convolution of each channel alone; sizes of the image may be symbols, which stand for those of `axes`.
